@@ -64,6 +64,10 @@ class PolledFeed:
     """Answers in a row that asked for a pause."""
     reason: str = ""
     """Why its last poll gave nothing that could be compared; empty: it did."""
+    missed: int = 0
+    """Polls since the last record that gave nothing that could be compared."""
+    missed_since: int = 0
+    """When the first of them ended, in milliseconds since the epoch."""
     is_silent: bool = False
     polls: dict[Result, int] = field(default_factory=lambda: dict.fromkeys(RESULTS, 0))
     """How many polls gave what."""
@@ -117,6 +121,9 @@ class PolledFeed:
         """Return what an answer means, and remember it."""
         outcome = self._judged(answer, replica, wall)
         self.reason = outcome.reason
+        if outcome.reason:
+            self.missed_since = self.missed_since if self.missed else round(wall * 1000)
+            self.missed += 1
         self.polls[outcome.result] += 1
         self.seconds = answer.seconds
         if outcome.result == "throttled":
@@ -127,6 +134,7 @@ class PolledFeed:
             self.refusals = 0
         if outcome.result == "new":
             self.new_since = now
+            self.missed = 0
         return outcome
 
     def forget(self) -> None:
@@ -168,6 +176,8 @@ class PolledFeed:
             "sha256": whole.hex(),
             "content-sha256": digest.hex() if digest != whole else None,
             "postfix": self.spec.postfix or None,
+            "missed-polls": str(self.missed) if self.missed else None,
+            "missed-since": str(self.missed_since) if self.missed else None,
         }
         told = tuple((name, value.encode()) for name, value in headers.items() if value is not None)
         return Record(self.spec.id, answer.body, round(wall * 1000), told)

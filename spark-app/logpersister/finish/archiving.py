@@ -150,6 +150,7 @@ class Archiver:
             "files": len(found) + len(kept.names),
             "replicas": made.replicas(),
             "missing": missing(content, losses),
+            "missedPolls": made.missed_polls(kept.missed),
             "sources": [*kept.sources, *({"name": one.name, "records": one.records} for one in content.objects)],
         }
         named = f"_{hash_}" if chosen.format.settings.naming == "hashed" else ""
@@ -189,9 +190,11 @@ def _kept(before: _Open, content: FolderContent, found: Container[str]) -> "_Kep
         name, _, value = next(files, ("", 0, b""))
         there = {one.name for one in content.objects}
         with damage_told("archive"):
-            sources = json.loads(value)["sources"] if name == MANIFEST else ()
-        gone = [one for one in sources if one["name"] not in there]
-        return _Kept(gone, frozenset(one for one, _, _ in files if one not in found)) if gone else _NOTHING
+            said = json.loads(value) if name == MANIFEST else {"sources": ()}
+            gone = [one for one in said["sources"] if one["name"] not in there]
+            missed = said.get("missedPolls", ())  # earlier releases do not say it
+        names_ = frozenset(one for one, _, _ in files if one not in found)
+        return _Kept(gone, names_, missed) if gone else _NOTHING
 
 
 def _compress(content: Iterator[bytes], format_: ArchiveFormat, writer: ObjectWriter) -> None:
@@ -221,6 +224,7 @@ class _Kept:
 
     sources: Sequence[Mapping[str, Any]]
     names: frozenset[str]
+    missed: Sequence[Mapping[str, Any]] = ()
 
 
 _NOTHING: Final = _Kept((), frozenset())

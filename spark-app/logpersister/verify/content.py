@@ -58,6 +58,8 @@ _COLUMNS: Final[dict[str, pa.DataType]] = {
     "name": pa.string(),
     "replica": pa.string(),
     "content": pa.string(),
+    "missed": pa.int64(),
+    "missed_since": pa.int64(),
 }
 _ENTRIES: Final = pa.schema(_COLUMNS)
 
@@ -121,7 +123,7 @@ def content_of(  # noqa: PLR0911  (one for each format)
         case JsonLinesFormat() as found:
             return JsonLinesContent(found, identity)
         case ArchiveFormat() as found:
-            return ArchiveContent(found.settings.compression)
+            return ArchiveContent(found.settings.compression, found.settings.file_name)
         case KafkaFormat() if facts is not None:
             return KafkaContent(facts)
         case other:
@@ -319,6 +321,7 @@ class ArchiveContent(Content):
     """
 
     compression: str
+    file_name: str
 
     @property
     def skips_tombstones(self) -> bool:
@@ -330,7 +333,7 @@ class ArchiveContent(Content):
             yield _entry_batch(some)
 
     def expectation(self) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
-        entries = Entries()
+        entries = Entries(self.file_name)
         return lambda batch: _entry_batch([*map(_entry_row, entries.of(batch))])
 
     def offsets(self, rows: pa.RecordBatch) -> list[Offset] | None:

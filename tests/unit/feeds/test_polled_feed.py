@@ -63,6 +63,21 @@ def test_only_what_differs_from_the_one_before_is_new() -> None:
     assert [taken(polled, answer(body)).result for body in bodies] == ["new", "unchanged", "new", "new", "unchanged"]
 
 
+def test_polls_without_an_answer_are_told_with_the_next_content_of_this_replica() -> None:
+    polled, told = feed(content={"types": ["text/plain"]}), []
+    text: dict[str, Any] = {"content_type": "text/plain"}
+    answers = [
+        *(answer(b"a", **text), Answer(0, error="refused"), answer(b"a", **text), answer(status=503)),
+        *(answer(b"<html>", content_type="text/html"), answer(b"b", **text), answer(b"c", **text)),
+    ]
+    for at, one in enumerate(answers):
+        record = polled.take(one, "replica-1", at, NOON + at).record
+        if record is not None:
+            headers = dict(record.headers)
+            told.append((record.value, headers.get("missed-polls"), headers.get("missed-since")))
+    assert told == [(b"a", None, None), (b"b", b"3", f"{round(NOON * 1000) + 1000}".encode()), (b"c", None, None)]
+
+
 def test_a_rule_says_what_is_compared_and_the_record_has_all() -> None:
     polled = feed(content={"jsonPointer": "/data"})
     first = taken(polled, answer(b'{"at": 1, "data": 1}'))

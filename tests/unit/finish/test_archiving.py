@@ -52,7 +52,8 @@ class World:
             for at, value in enumerate(values)
         ]
         name = f"1_0_{start:020d}.tar.gz"
-        content = encode(ArchiveFormat(ArchiveSpec()), [with_headers(batch(rows), [[(b"replica", b"a")]])])
+        headers = [(b"replica", b"a"), (b"missed-polls", b"1"), (b"missed-since", str(MIDNIGHT_MS).encode())]
+        content = encode(ArchiveFormat(ArchiveSpec()), [with_headers(batch(rows), [headers])])
         self.store.objects[f"raw/clicks/{self.content.path}/{name}"] = content, {}
         found = FolderObject(name, 0, 1, start, len(values), len(content))
         objects = (*self.content.objects, found)
@@ -103,7 +104,9 @@ def test_what_was_made_of_deleted_objects_stays_in_the_next_version() -> None:
         world.store_range(start, value)
         world.archive()
         assert world.values() == expected
-        names = [one["name"] for one in json.loads(world.files()[".manifest.json"])["sources"]]
+        told = json.loads(world.files()[".manifest.json"])
+        names = [one["name"] for one in told["sources"]]
+        assert len(told["missedPolls"]) == len(names), "that of the first record of each, also where it is gone"
         assert names == [
             f"1_0_{start:020d}.tar.gz" for start in (0, 50, 60) if start <= world.content.objects[-1].start
         ]

@@ -121,6 +121,7 @@ FORMATS: list[Format] = [
     *AVRO_FORMATS,
     *ORC_FORMATS,
     *ARCHIVE_FORMATS,
+    ArchiveFormat(ArchiveSpec(compression="none", file_name="{hash}{postfix}.{time}-{feed}")),
 ]
 
 

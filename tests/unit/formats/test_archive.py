@@ -95,11 +95,73 @@ def test_tar_unpacks_it_without_a_word(file_format: ArchiveFormat, tmp_path: Pat
     assert compression_of(f"a{file_format.extension}") == file_format.settings.compression
 
 
+@pytest.mark.parametrize(
+    ("template", "name"),
+    [
+        ("{feed}_{time}_{hash}{postfix}", "{feed}_{time}_{hash}.json"),
+        ("{time}-{feed}.{hash}{postfix}", "{time}-{feed}.{hash}.json"),
+        ("{hash}{postfix}_{time}", "{hash}.json_{time}"),
+        ("a{feed}.{time}.{hash}", "a{feed}.{time}.{hash}"),
+    ],
+)
+@pytest.mark.parametrize("feed", ["prices", "20261124T120000.000Z"])
+def test_names_are_those_of_the_template_also_of_repeats_that_become_files(template: str, name: str, feed: str) -> None:
+    """A b a: the last one repeats the first in the archive of its range, and is a file in that of the hour."""
+    headers = [(b"postfix", b".json")]
+    of_format = ArchiveFormat(ArchiveSpec(compression="none", file_name=template))
+    sources = []
+    for offset, rows in ((0, [(0, b"a"), (2, b"a")]), (10, [(1, b"b")])):
+        made = [Record(offset + at, NOON + 1000 * at, feed.encode(), value) for at, value in rows]
+        sources.append(encode(of_format, [with_headers(batch(made), [headers] * len(made))]))
+    assert [one.is_repeat for one in entries_in("none", [sources[0]])] == [False, True]
+    hour = Consolidation()
+    for content in sources:
+        hour.add_source(entries_in("none", [content]))
+    expected = [
+        name.format(feed=feed, time=f"20261124T12000{at}.000Z", hash=hash_text(sha256(value).digest()))
+        for at, value in enumerate((b"a", b"b", b"a"))
+    ]
+    assert sorted(one for files in hour.files().values() for one, _ in files) == sorted(expected)
+
+
 def test_the_same_content_by_its_header_is_left_out_and_another_by_the_same_name_is_not() -> None:
     same = {value: [(b"content-sha256", b"1" * 64)] for value in ("a1", "a2")}
     entries = seen([(0, "r0", "a1"), (1, "r1", "a2"), (2, "r0", "b"), (3, "r1", "a2")], headers=same)
     assert [one.is_repeat for one in entries] == [False, True, False, False]
     assert {one.replica for one in entries} == {"r0", "r1"}
+
+
+def test_the_manifest_lists_polls_that_were_missed_of_repeats_too_and_what_is_no_number_says_nothing() -> None:
+    def missed(polls: bytes, since: bytes) -> Headers:
+        return [(b"missed-polls", polls), (b"missed-since", since)]
+
+    since = str(NOON - 5000).encode()
+    headers = {
+        "a": missed(b"2", since),
+        "b": missed(b"-1", since),
+        "c": missed(b"1", b"now"),
+        "d": missed(b"7" * 40, since),
+    }
+    rows = [(0, "r0", "a"), (1, "r1", "a"), (2, "r0", "b"), (3, "r0", "c"), (4, "r0", "d")]
+    entries = seen(rows, headers=headers)
+    assert [(one.missed, one.is_repeat) for one in entries[:3]] == [(2, False), (2, True), (0, False)]
+    made, [of_format] = Consolidation(), [ArchiveFormat(ArchiveSpec(compression="none"))]
+    records_ = [
+        Record(offset, NOON + 1000 * at, b"prices", value.encode()) for offset, (at, _, value) in enumerate(rows)
+    ]
+    of_each = [[(b"replica", replica.encode()), *headers[value]] for _, replica, value in rows]
+    content = encode(of_format, [with_headers(batch(records_), of_each)])
+    assert [replace(one, value=b"") for one in entries_in("none", [content])] == [
+        replace(one, value=b"") for one in entries
+    ]
+    made.add_source(entries_in("none", [content]))
+    first, second = (
+        {"feed": "prices", "replica": replica, "since": "20261124T115955.000Z", "until": until, "polls": 2}
+        for replica, until in (("r0", "20261124T120000.000Z"), ("r1", "20261124T120001.000Z"))
+    )
+    before = {**second, "replica": "earlier"}
+    assert made.missed_polls() == [first, second]
+    assert made.missed_polls([before, first]) == [before, first, second]
 
 
 def test_headers_of_other_programs_lose_no_content() -> None:
@@ -127,6 +189,8 @@ def test_what_is_damaged_is_told() -> None:
         "bytes follow its end": content + b"\0",
         "one block of zeros": content[:-512] + b"x" * 512,
         "comment of file a": tar.file_header("a", 0, 0) + tar.END,
+        "comment of file c": tar.file_header("c", 0, 0, '{"offset": 1, "time": 1, "content": "a", "timeAt": 0}')
+        + tar.END,
         "comment of file b": tar.file_header("b", 0, 0, '{"offset": "x"}') + tar.END,
     }.items():
         with pytest.raises(ContentError, match=rf"no whole archive \(.*{told}"):

@@ -447,10 +447,11 @@ RICH = (
     rich(
         "by-keys",
         output={
-            "archive": {"compression": "xz", "naming": "hashed"},
+            "archive": {"compression": "xz", "naming": "hashed", "fileName": "{time}-{hash}{postfix}"},
             "partitionBy": [{"key": {"prefix": "feed="}}, {"date": {"granularity": "hour"}}],
         },
         finish={"policy": ["archive"]},
+        storage={"bucket": "logs", "copies": [{"bucket": "far", "prefix": "kept", "secretName": "far-s3"}]},
     ),
     rich("by-frames", types={"key": True, "entries": [{"pattern": "^order"}]}),
     rich("by-frames", types={"field": "meta.type", "entries": [{"pattern": "^order"}], "others": {"action": "store"}}),

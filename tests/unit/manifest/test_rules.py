@@ -472,6 +472,8 @@ ACCEPTED: list[dict[str, Any]] = [
     {"spec.autoRepair": {"restartAfter": "1d", "maxRestartsPerHour": 0}},
     {"spec.autoRepair": {"nodeLostAfter": "1m"}},
     finishing(),
+    written("archive", fileName="a.{feed}{time}{hash}{postfix}-" + "x" * 27),
+    {"spec.output": {"archive": {"fileName": "{time}_{hash}"}, "partitionBy": [{"key": {}}]}},
     copied({"bucket": "far"}, {"bucket": "logs", "prefix": "rawer"}, {"bucket": "logs", "endpoint": "http://far"}),
     finishing(
         policy=["done", "manifest"], manifestName=".objects", allowedLateness="0s", idleAfter="30d", storeAtEnd=True
@@ -1028,7 +1030,20 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     *at("spec.finish.idleAfter", finishing(idleAfter="31d"), finishing(idleAfter="999ms")),
     (finishing(policy=[]), "spec.finish.policy"),
     (finishing(policy=["archive"]), "spec.finish.policy"),
-    (copied({"bucket": "far"}) | {"spec.finish": REMOVE}, "spec.storage.copies"),
+    *(
+        (written("archive", fileName=name), "spec.output.archive.fileName")
+        for name in (
+            *("{feed}_{time}", "{feed}_{hash}", "{feed}{feed}{time}{hash}", "{feed}{time}{time}{hash}"),
+            *(
+                "{postfix}{feed}{time}{hash}",
+                ".{feed}{time}{hash}",
+                "{feed}/{time}{hash}",
+                "{feed}{time}{hash}{offset}",
+            ),
+            *("{feed}{time}{hash}{postfix}{postfix}", "{feed}{time}{hash}" + "x" * 43, "{time}{hash}"),
+        )
+    ),
+    ({S + "copies": [{"bucket": "far"}]}, "spec.storage.copies"),
     (copied({"bucket": "far"}, policy=["manifest"]), "spec.storage.copies"),
     (copied({"bucket": "far"}, policy=["archive", "successFile"], outerLevels=True), "spec.finish.outerLevels"),
     (copied(*[{"bucket": "far", "prefix": str(number)} for number in range(5)]), "spec.storage.copies"),

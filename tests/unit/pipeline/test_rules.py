@@ -548,7 +548,7 @@ def test_every_rule_has_a_behaviour() -> None:
         (
             format_of({"archive": {"compression": "none"}}),
             used(output={"archive": {}})["format:archive"],
-            (1, "92ec6933fbbd"),
+            (2, "92ec6933fbbd"),
         ),
         (names_of_keys, key_folders.RULES, (1, "ca4102e29b89")),
     ],

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from logpersister.formats.archive.entries import Entry, hash_text, renamed, time_text
+from logpersister.formats.archive.entries import KEY_BYTES, Entry, hash_text, renamed, time_text
 from logpersister.formats.damage import ContentError
+from logpersister.records.key_folders import key_name
 
 MANIFEST: Final = ".manifest.json"
 """Name of the first file of such an archive."""
@@ -57,8 +58,9 @@ class Consolidation:
 
     _seen: list[_Seen] = field(default_factory=list)
     _replicas: defaultdict[str, _Replica] = field(default_factory=lambda: defaultdict(_Replica))
-    _last: dict[bytes | None, tuple[Place, str, int]] = field(default_factory=dict)
-    """Place, name and time of the last file of the present source, by key."""
+    _last: dict[bytes | None, tuple[Place, str, int, int]] = field(default_factory=dict)
+    """Place, name, time and place of that in the name, of the last file of the present source, by key."""
+    _missed: list[Mapping[str, Any]] = field(default_factory=list)
     _sources: int = 0
 
     def add_source(self, entries: Iterator[Entry]) -> None:
@@ -70,13 +72,15 @@ class Consolidation:
                 found = self._last.get(one.key)
                 if found is None:
                     raise ContentError(f"it leaves out offset {one.offset}, and no file before has its key")
-                origin, of_origin, time = found
-                name = renamed(of_origin, one.key, time, one.timestamp)
+                origin, of_origin, time, time_at = found
+                name = renamed(of_origin, time_at, time, one.timestamp)
             else:
                 origin = place
-                self._last[one.key] = place, name, one.timestamp
+                self._last[one.key] = place, name, one.timestamp, one.time_at
             self._seen.append(_Seen(one.timestamp, place, one.key, one.content, name, origin))
             self._replicas[one.replica].add(one.timestamp)
+            if one.missed:
+                self._missed.append(_missed(one))
         self._sources += 1
 
     def files(self) -> Files:
@@ -97,6 +101,21 @@ class Consolidation:
             name: {"records": one.records, "first": time_text(one.first), "last": time_text(one.last)}
             for name, one in sorted(self._replicas.items())
         }
+
+    def missed_polls(self, kept: Sequence[Mapping[str, Any]] = ()) -> Sequence[Mapping[str, Any]]:
+        """Return what the manifest says of polls without an answer, beside what it keeps of the version before."""
+        found = {tuple(one.items()): one for one in (*kept, *self._missed)}
+        return [found[key] for key in sorted(found)]
+
+
+def _missed(entry: Entry) -> Mapping[str, Any]:
+    return {
+        "feed": key_name(entry.key, KEY_BYTES),
+        "replica": entry.replica,
+        "since": time_text(entry.missed_since),
+        "until": time_text(entry.timestamp),
+        "polls": entry.missed,
+    }
 
 
 def hash_of(names: Sequence[str]) -> str:

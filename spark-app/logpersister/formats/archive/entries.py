@@ -16,6 +16,7 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from logpersister.formats import binary
+from logpersister.formats.archive.settings import USUAL_NAME
 from logpersister.formats.binary import without_nulls
 from logpersister.records.field_times import FIRST_UNUSABLE_MS
 from logpersister.records.key_folders import key_name
@@ -23,6 +24,7 @@ from logpersister.records.paths import UNKNOWN
 from logpersister.values.reading.record_headers import last_header
 
 REPLICA, POSTFIX, CONTENT = b"replica", b"postfix", b"content-sha256"
+MISSED, MISSED_SINCE = b"missed-polls", b"missed-since"
 """Headers of records that collectors write (docs/feeds.md)."""
 KEY_BYTES: Final = 120
 """Longest key in the name of a file: with time, hash and postfix it is one that each file system takes."""
@@ -38,6 +40,7 @@ HASH_DIGITS: Final = 12
 _HASHED_BYTES: Final = 10
 _CONTENT_DIGITS: Final = 32
 _HEX: Final = re.compile(rb"[0-9a-f]{64}")
+_NUMBER: Final = re.compile(rb"[1-9][0-9]{0,14}")
 _POSTFIX: Final = re.compile(rb"[A-Za-z0-9._-]{0,50}")
 
 
@@ -54,8 +57,14 @@ class Entry:
     """Name of the replica that has seen it; empty: its record does not say."""
     content: str
     """Digest by which equal contents are told."""
+    time_at: int
+    """Where the time begins in its name."""
     is_repeat: bool
     """Whether it is left out, because the record before it with the same key has the same content."""
+    missed: int = 0
+    """Polls of its replica since the record before that gave nothing to compare."""
+    missed_since: int = -1
+    """When the first of them ended, in milliseconds since the epoch; -1: there is none."""
     value: "bytes | memoryview" = b""
     """Content of the file; empty in a repeat."""
 
@@ -68,7 +77,9 @@ class Entry:
 class Entries:
     """Makes the entries of the records of one object. A repeat always follows a file."""
 
-    def __init__(self) -> None:
+    def __init__(self, file_name: str = USUAL_NAME) -> None:
+        """Name files by a template (``spec.output.archive.fileName``)."""
+        self._before, self._after = file_name.split("{time}")
         self._last: dict[bytes | None, str] = {}
         """Last content by key."""
         self._repeats = 0
@@ -80,6 +91,7 @@ class Entries:
         if kept.num_rows == 0:
             return
         replicas, postfixes, contents = (_header(kept, name) for name in (REPLICA, POSTFIX, CONTENT))
+        polls, since = (_header(kept, name) for name in (MISSED, MISSED_SINCE))
         rows = zip(
             binary.integers(kept, "offset").tolist(),
             binary.integers(kept, "timestamp").tolist(),
@@ -96,25 +108,34 @@ class Entries:
             self._last[key] = content
             if len(self._last) > MOST_FEEDS:
                 del self._last[next(iter(self._last))]
+            parts = {
+                "feed": key_name(key, KEY_BYTES),
+                "hash": hash_text(digest),
+                "postfix": _postfix(postfixes[row]),
+            }
+            head = self._before.format_map(parts)
             yield Entry(
                 offset,
                 timestamp,
                 key,
-                f"{_begin(key, timestamp)}_{hash_text(digest)}{_postfix(postfixes[row])}",
+                f"{head}{time_text(timestamp)}{self._after.format_map(parts)}",
                 (replicas[row] or b"")[:REPLICA_BYTES].decode(errors="backslashreplace"),
                 content[:_CONTENT_DIGITS],
+                len(head),
                 is_repeat,
+                *_missed(polls[row], since[row]),
                 b"" if is_repeat else value,
             )
 
 
-def renamed(name: str, key: bytes | None, timestamp: int, to: int) -> str:
+def renamed(name: str, time_at: int, timestamp: int, to: int) -> str:
     """Return the name of the same content at another time."""
-    return _begin(key, to) + name.removeprefix(_begin(key, timestamp))
+    return name[:time_at] + time_text(to) + name[time_at + len(time_text(timestamp)) :]
 
 
-def _begin(key: bytes | None, timestamp: int) -> str:
-    return f"{key_name(key, KEY_BYTES)}_{time_text(timestamp)}"
+def usual_time_at(key: bytes | None) -> int:
+    """Return where the time begins in a name by the default template."""
+    return len(key_name(key, KEY_BYTES)) + 1
 
 
 def time_text(timestamp: int) -> str:
@@ -157,6 +178,13 @@ def _values(column: pa.BinaryArray) -> Iterator[memoryview]:
     for end in ends[1:].tolist():
         yield content[begin : end - first]
         begin = end - first
+
+
+def _missed(polls: bytes | None, since: bytes | None) -> tuple[int, int]:
+    """Return how many polls were missed, and since when; what is no such number says nothing."""
+    if polls is None or since is None or not (_NUMBER.fullmatch(polls) and _NUMBER.fullmatch(since)):
+        return 0, -1
+    return int(polls), int(since)
 
 
 def _postfix(header: bytes | None) -> str:

@@ -6,7 +6,7 @@ from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
 from logpersister.formats.archive import tar
-from logpersister.formats.archive.entries import Entry
+from logpersister.formats.archive.entries import Entry, time_text, usual_time_at
 from logpersister.formats.compression import EXTENSIONS, AnyCompression
 from logpersister.formats.damage import damage_told
 from logpersister.formats.lines import COMPRESSED_BYTES, decompressed
@@ -66,14 +66,20 @@ def _entries(header: tar.Header, value: bytes) -> Sequence[Entry]:
 
 
 def _entry(said: Mapping[str, Any], name: str, value: bytes, *, is_repeat: bool) -> Entry:
-    key = said.get("key")
+    key = None if said.get("key") is None else unquote_to_bytes(said["key"])
+    time, time_at = int(said["time"]), int(said.get("timeAt", usual_time_at(key)))
+    if time_at < 0 or not name.startswith(time_text(time), time_at):
+        raise ValueError(f"the name {name!r} has no time at {time_at}")
     return Entry(
         int(said["offset"]),
-        int(said["time"]),
-        None if key is None else unquote_to_bytes(key),
+        time,
+        key,
         name,
         str(said.get("replica", "")),
         str(said["content"]),
+        time_at,
         is_repeat,
+        int(said.get("missedPolls", 0)),
+        int(said.get("missedSince", -1)),
         value,
     )

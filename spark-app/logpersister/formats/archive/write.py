@@ -16,13 +16,13 @@ import pyarrow as pa
 from logpersister.formats import binary
 from logpersister.formats.archive import tar
 from logpersister.formats.archive.consolidation import MANIFEST, Files
-from logpersister.formats.archive.entries import Entries, Entry, seconds_of
+from logpersister.formats.archive.entries import Entries, Entry, seconds_of, usual_time_at
 from logpersister.formats.archive.settings import ArchiveSpec
 from logpersister.formats.base import Bytes, ObjectIdentity
 from logpersister.formats.compression import CONTENT_TYPES, EXTENSIONS, compressor
 from logpersister.formats.damage import ContentError
 
-RULES: Final = 1
+RULES: Final = 2
 """Raise it when an object gets another extension, or a record another file or comment."""
 _JSON: Final = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -55,7 +55,7 @@ class ArchiveEncoder:
     """`formats.base.Encoder` for archives. Exhaust what a call returns before the next call."""
 
     def __init__(self, settings: ArchiveSpec) -> None:
-        self._entries = Entries()
+        self._entries = Entries(settings.file_name)
         self._stream = compressor(settings.compression)
         self._file: Entry | None = None
         """The last file, which is written when it is known what repeats follow."""
@@ -133,6 +133,10 @@ def _said(entry: Entry) -> dict[str, Any]:
     said: dict[str, Any] = {"offset": entry.offset, "time": entry.timestamp, "content": entry.content}
     if entry.key is not None:
         said["key"] = quote(entry.key, safe="")
+    if entry.time_at != usual_time_at(entry.key):
+        said["timeAt"] = entry.time_at
+    if entry.missed:
+        said |= {"missedPolls": entry.missed, "missedSince": entry.missed_since}
     if entry.replica:
         said["replica"] = entry.replica
     return said

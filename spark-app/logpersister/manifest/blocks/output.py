@@ -125,3 +125,11 @@ class OutputSpec(Model):
                 told = f"is the same level as partitionBy[{levels.index(one)}]"
                 yield Finding(told, "remove one of them", ("partitionBy", at))
         yield from levels_of_same_folders(levels)
+
+    @refuses
+    def _names_in_an_archive_differ(self) -> Iterator[Finding]:
+        if self.archive is None or "{feed}" in self.archive.file_name:
+            return
+        if all(one.key is None for one in self.partition_by):
+            told = "lacks {feed}, and no folder is that of one key, so two feeds could have one name"
+            yield Finding(told, "add {feed}, or a level key to partitionBy", ("archive", "fileName"))
