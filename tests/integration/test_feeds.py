@@ -51,7 +51,7 @@ def collect(tmp_path: Path, kafka: KafkaBroker) -> Iterator[Collect]:
                     **spec,
                 },
             }
-            manifest = tmp_path / f"{topic}.yaml"
+            manifest = tmp_path / f"{replica}.yaml"
             manifest.write_text(yaml.safe_dump(document))
             spool = ("--spool", str(tmp_path / f"{replica}.spool"), "--replica-name", replica)
             log = tmp_path / f"{replica}-{next(numbers)}.log"
@@ -238,6 +238,8 @@ def assert_archived(scene: Scene, topic: str, found: Mapping[str, Sequence[Recor
         finish={"policy": ["archive"], "allowedLateness": "0s"},
     )
     scene.run_until_current(manifest)
+    first = min(record.timestamp or 0 for records in found.values() for record in records)
+    eventually("the first minute is over", lambda: time.time() // 60 > first // 60_000, seconds=70)
     said_json("finish", "-f", str(manifest), "--assume-idle")
     said_json("retrieve", "-f", str(manifest), "--target", str(target), "--unpack")
     packed = [*target.rglob("*.tar.gz")]

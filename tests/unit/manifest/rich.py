@@ -12,6 +12,21 @@ _NUMBERED = (
     *("kafka_offset", "kafka_key"),
 )
 
+_STORAGE: dict[str, Any] = {
+    "bucket": "logs",
+    "prefix": "raw/a",
+    "endpoint": "https://s3.example.org:9000",
+    "region": "eu-west-1",
+    "secretName": "s3",
+    "pathStyle": False,
+    "storageClass": "COLD",
+    "encryption": {"type": "KMS", "keyId": "alias/a"},
+    "partSize": "32Mi",
+    "verifyTls": True,
+    "caSecretName": "ca",
+    "checksums": "when_required",
+}
+
 BY_NAME: dict[str, Any] = {
     "apiVersion": "logpersister.dev/v1alpha1",
     "kind": "LogPersister",
@@ -35,20 +50,7 @@ BY_NAME: dict[str, Any] = {
                 "verifyHostname": False,
             },
         },
-        "storage": {
-            "bucket": "logs",
-            "prefix": "raw/a",
-            "endpoint": "https://s3.example.org:9000",
-            "region": "eu-west-1",
-            "secretName": "s3",
-            "pathStyle": False,
-            "storageClass": "COLD",
-            "encryption": {"type": "KMS", "keyId": "alias/a"},
-            "partSize": "32Mi",
-            "verifyTls": True,
-            "caSecretName": "ca",
-            "checksums": "when_required",
-        },
+        "storage": _STORAGE,
         "output": {
             "text": {"compression": "zstd", "tombstones": "empty", "delimiter": "\u001e", "delimiterInValue": "escape"},
             "partitionBy": [
@@ -451,7 +453,10 @@ RICH = (
             "partitionBy": [{"key": {"prefix": "feed="}}, {"date": {"granularity": "hour"}}],
         },
         finish={"policy": ["archive"]},
-        storage={"bucket": "logs", "copies": [{"bucket": "far", "prefix": "kept", "secretName": "far-s3"}]},
+        storage={
+            "bucket": "logs",
+            "copies": [_STORAGE | {"acl": "bucket-owner-full-control", "conditionalWrites": True}],
+        },
     ),
     rich("by-frames", types={"key": True, "entries": [{"pattern": "^order"}]}),
     rich("by-frames", types={"field": "meta.type", "entries": [{"pattern": "^order"}], "others": {"action": "store"}}),
