@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from logpersister.formats.archive.settings import ArchiveSpec
+from logpersister.formats.archive.settings import USUAL_NAME, ArchiveSpec
 from logpersister.formats.archive.write import ArchiveFormat
 from logpersister.formats.avro.settings import AvroFileSpec
 from logpersister.formats.avro.write import AvroFormat
@@ -178,7 +178,7 @@ def label(file_format: Format) -> str:  # noqa: PLR0911  (one for each format)
     )
     match file_format.settings:
         case ArchiveSpec() as found:
-            return f"archive-{found.compression}"
+            return f"archive-{found.compression}{'-named' * (found.file_name != USUAL_NAME)}"
         case OrcSpec() as found:
             return f"orc-{found.compression}-{found.stripe_bytes}"
         case JsonLinesSpec() as found:
