@@ -60,7 +60,8 @@ def test_every_field_of_the_manifest_is_described() -> None:
 def test_every_header_is_described() -> None:
     polled = feed(content={"jsonPointer": "/a"}, postfix=".json")
     body = answer(b'{"a": 1}', content_type="application/json", etag='"1"')
-    record = polled.take(body, "one", 0.0, 0.0).record
+    polled.take(answer(status=503), "one", 0.0, 0.0)
+    record = polled.take(body, "one", 1.0, 1.0).record
     assert record is not None
     headers = set(re.findall(r"`([\w-]+)`", PAGE.partition("## Records")[2].partition("- What equals")[0]))
     assert {name for name, _ in record.headers} == headers
