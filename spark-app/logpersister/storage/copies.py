@@ -5,12 +5,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from logpersister.manifest.blocks.storage import CopiedStorageSpec, StorageSpec
-from logpersister.manifest.secrets import Secrets, storage_authority, storage_credentials
+from logpersister.manifest.blocks.storage import CopiedStorageSpec
+from logpersister.manifest.secrets import Secrets
 from logpersister.storage.connection import Timeouts
 from logpersister.storage.errors import StorageError
 from logpersister.storage.names import object_address
-from logpersister.storage.store import ObjectStore
+from logpersister.storage.store import ObjectStore, store_of
 
 OF_A_COPY: Final = Timeouts(attempts=3)
 """Who writes to a copy tries again by itself, with longer pauses."""
@@ -51,16 +51,6 @@ def open_copies(
     """Open the copies; nothing is connected, and no Secret is read, before one is used."""
     with ExitStack() as stack:
         yield [
-            Copy(number, stack.enter_context(_opened(spec, secrets, timeouts)))
+            Copy(number, stack.enter_context(store_of(spec, secrets, timeouts=timeouts)))
             for number, spec in enumerate(storage.copies, 1)
         ]
-
-
-def _opened(spec: StorageSpec, secrets: Secrets, timeouts: Timeouts) -> ObjectStore:
-    return ObjectStore(
-        spec,
-        None,
-        renew=lambda: storage_credentials(spec, secrets),
-        authority=lambda: storage_authority(spec, secrets),
-        timeouts=timeouts,
-    )

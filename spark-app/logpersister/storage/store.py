@@ -59,10 +59,17 @@ def open_store(
 
     A missing Secret is found here (ManifestError); a rotated one is read again when the storage refuses the old keys.
     """
-    credentials = storage_credentials(storage, secrets)
+    storage_credentials(storage, secrets)
+    return store_of(storage, secrets, on_retry=on_retry, timeouts=timeouts)
+
+
+def store_of(
+    storage: StorageSpec, secrets: Secrets, *, on_retry: RetryCounter = _uncounted, timeouts: Timeouts | None = None
+) -> "ObjectStore":
+    """Return the same store as `open_store`, but read no Secret before the store is used."""
     return ObjectStore(
         storage,
-        credentials,
+        None,
         renew=lambda: storage_credentials(storage, secrets),
         authority=lambda: storage_authority(storage, secrets),
         on_retry=on_retry,
