@@ -8,8 +8,9 @@ from urllib.parse import urlsplit
 from logpersister import __version__
 from logpersister.feeds.content import Digest, digest_of, takes
 from logpersister.feeds.exchange import Answer, Request
+from logpersister.feeds.pauses import pause, retry_after
 from logpersister.feeds.record import Record
-from logpersister.feeds.schedule import Slots, pause, retry_after
+from logpersister.feeds.schedule import Slots
 from logpersister.feeds.secret_texts import SecretText, SecretValues
 from logpersister.manifest.blocks.feeds import FeedSpec
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.feeds.schedule import LONGEST_ASKED, Slots, pause, retry_after, share_of
+from logpersister.feeds.pauses import LONGEST_ASKED, pause, retry_after
+from logpersister.feeds.schedule import Slots, share_of
 
 PERIODS = st.floats(0.1, 86_400)
 WALLS = st.floats(1.7e9, 1.9e9)

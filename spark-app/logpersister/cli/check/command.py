@@ -11,7 +11,7 @@ import structlog
 
 from logpersister import __version__
 from logpersister.cli import context, policy
-from logpersister.cli.check.bucket import bucket_findings, copy_findings, told_topic_findings, webhook_findings
+from logpersister.cli.check.bucket import bucket_findings, copy_findings
 from logpersister.cli.check.finding import Finding
 from logpersister.cli.check.kafka import kafka_findings
 from logpersister.cli.check.registry import registry_findings
@@ -23,6 +23,7 @@ from logpersister.cli.check.spec import (
     unused_findings,
 )
 from logpersister.cli.check.tables import metastore_findings, table_findings
+from logpersister.cli.check.told import told_topic_findings, webhook_findings
 from logpersister.cli.exits import CommandError, Exit
 from logpersister.manifest import LogPersister, ManifestError
 from logpersister.manifest.hiding_key import check_keys
