@@ -97,8 +97,7 @@ def _facts(store: ObjectStore, key: str) -> ObjectFacts | None:
 
 
 def _nothing(store: ObjectStore, what: str) -> CommandError:
-    where = f"s3://{store.storage.place}".rstrip("/")
-    return CommandError(f"{where}: {what}; logpersister ls --objects lists what is stored", Exit.FAILED)
+    return CommandError(f"{store.storage.address}: {what}; logpersister ls --objects lists what is stored", Exit.FAILED)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -15,7 +15,7 @@ from logpersister.manifest.blocks.pods import PodTemplate
 from logpersister.manifest.blocks.repair import RepairSpec
 from logpersister.manifest.blocks.rollout import RolloutSpec
 from logpersister.manifest.blocks.spark import SparkSpec
-from logpersister.manifest.blocks.storage import MAX_PARTS
+from logpersister.manifest.blocks.storage import MAX_PARTS, share_names
 from logpersister.manifest.blocks.table import TableSpec
 from logpersister.manifest.blocks.upload import UploadSpec
 from logpersister.manifest.rules.section_rules import SectionRules
@@ -187,15 +187,15 @@ class Spec(SectionRules, TypeRules, TypeTableRules, TableRules):
 
     @refuses
     def _a_shadow_writes_elsewhere(self) -> Iterator[Finding]:
-        shadow, prefix = self.rollout.shadow, f"{self.storage.prefix}/"
+        shadow = self.rollout.shadow
         if shadow is None:
             return
         at = (*SHADOW, "prefix")
-        if prefix == "/":
+        if not self.storage.prefix:
             if compiled(_NO_TOPIC).search(shadow.prefix) is None:
                 remedy = "write its first folder with a character that no topic has, for example kind=shadow"
                 told = "could be the folder of a topic, because spec.storage.prefix is empty"
                 yield Finding(told, remedy, at)
-        elif f"{shadow.prefix}/".startswith(prefix) or prefix.startswith(f"{shadow.prefix}/"):
+        elif share_names(shadow.prefix, self.storage.prefix):
             remedy = "name a folder that only shadows use, beside the other"
             yield Finding("is, or is in, or has in it, spec.storage.prefix", remedy, at)

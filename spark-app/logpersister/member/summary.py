@@ -34,7 +34,7 @@ def banner(resource: LogPersister, identity: Identity) -> dict[str, Any]:
         "revision": identity.revision,
         "brokers": ",".join(map(str, kafka.addresses)),
         **topics,
-        "bucket": f"s3://{storage.place}".rstrip("/"),
+        "bucket": storage.address,
         "endpoint": storage.endpoint or "AWS",
         "format": str(output.format),
         "compression": str(output.compression),

@@ -190,6 +190,11 @@ class StorageSpec(Model):
         """Where objects are, ``bucket/prefix``; `at` gives the way there back."""
         return f"{self.bucket}/{self.prefix}"
 
+    @property
+    def address(self) -> str:
+        """The place as people read it, ``s3://bucket/prefix``."""
+        return f"s3://{self.place}".rstrip("/")
+
     def at(self, place: str) -> "StorageSpec":
         """Return a copy for another place, ``bucket/prefix``."""
         bucket, _, prefix = place.partition("/")
@@ -244,7 +249,10 @@ class CopiedStorageSpec(StorageSpec):
 
 def _overlap(one: StorageSpec, other: StorageSpec) -> bool:
     """Whether a name of an object may be of both stores."""
-    if (one.endpoint, one.bucket) != (other.endpoint, other.bucket):
-        return False
-    a, b = (f"{spec.prefix}/".lstrip("/") for spec in (one, other))
+    return (one.endpoint, one.bucket) == (other.endpoint, other.bucket) and share_names(one.prefix, other.prefix)
+
+
+def share_names(one: str, other: str) -> bool:
+    """Whether a prefix is another one, is in it, or has it in it; the empty one has all in it."""
+    a, b = (f"{prefix}/".lstrip("/") for prefix in (one, other))
     return a.startswith(b) or b.startswith(a)
