@@ -181,7 +181,7 @@ format: ## bring Python and Rust into shape
 
 crds: ## make crds/*.yaml, and the chart's copy, from the manifest's models
 	$(PREPARE) unit
-	@$(BIN)/python -m logpersister_operator.crd crds charts/logpersister/templates/crd.yaml
+	@$(BIN)/python scripts/crds.py crds charts/logpersister/templates/crd.yaml
 
 lock: ## resolve dependencies anew (ARGS=--upgrade takes the newest that pyproject.toml allows)
 	$(PREPARE) uv

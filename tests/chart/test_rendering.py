@@ -6,9 +6,9 @@ from dataclasses import fields
 from typing import Any
 
 import pytest
+from definitions.kinds import LOGPERSISTERS as DEFINITION
 from prometheus_client import CollectorRegistry, Counter, start_http_server
 
-from logpersister_operator.crd.definitions import LOGPERSISTERS as DEFINITION
 from logpersister_operator.member_defaults import CA_DIRECTORY, MemberDefaults
 from logpersister_operator.release import main as release
 from logpersister_operator.settings import PREFIX, Settings

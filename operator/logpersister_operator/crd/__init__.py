@@ -1,1 +1,1 @@
-"""The CustomResourceDefinition, made from the manifest's model and the status's; see `document`."""
+"""Types of the statuses of our kinds."""

@@ -43,7 +43,7 @@ BOUNDS = "x-bounds"
 class Model(BaseModel):
     """Base of all parts of the manifest: frozen, unknown fields refused, camelCase in YAML, snake_case in Python.
 
-    A field's docstring is its description in the CRD and in docs/manifest.md (`logpersister.forms.descriptions`).
+    A field's docstring is its description in the CRD and in docs/manifest.md (scripts/definitions/descriptions.py).
     """
 
     model_config = ConfigDict(

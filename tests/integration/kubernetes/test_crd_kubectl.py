@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 import yaml
+from definitions.kinds import LOGPERSISTERS as DEFINITION
 
-from logpersister_operator.crd.definitions import LOGPERSISTERS as DEFINITION
 from logpersister_operator.crd.status import Condition, Status, Summary
 from logpersister_operator.crd.status_records import Uploads
 from tests.integration.kubernetes.judge import COLLECTION

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 import yaml
+from definitions.document import Definition
+from definitions.kinds import DEFINITIONS
+from definitions.kinds import LOGPERSISTERS as DEFINITION
+from definitions.schema import json_schema
+from definitions.structural import structural
 
+from crds import _escaped, main, text
 from logpersister.forms.constraint import matches
-from logpersister.manifest.schema import json_schema
-from logpersister_operator.crd.__main__ import _escaped, main, text
-from logpersister_operator.crd.definitions import DEFINITIONS
-from logpersister_operator.crd.definitions import LOGPERSISTERS as DEFINITION
-from logpersister_operator.crd.document import Definition
-from logpersister_operator.crd.structural import structural
 from tests.integration.kubernetes.conftest import CRD_FILE
 
 CHART_TEMPLATE = CRD_FILE.parents[1] / "charts" / "logpersister" / "templates" / "crd.yaml"

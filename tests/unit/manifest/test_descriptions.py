@@ -1,10 +1,10 @@
 """Descriptions of fields are their docstrings, by the names that JSON has."""
 
+from definitions.descriptions import field_descriptions
+from definitions.schema import json_schema
 from pydantic import BaseModel, Field
 
 from logpersister.forms.constraint import Model
-from logpersister.forms.descriptions import field_descriptions
-from logpersister.manifest.schema import json_schema
 
 
 class Plain(Model):

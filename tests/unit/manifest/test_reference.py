@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 import yaml
+from definitions.schema import json_schema
+from manifest_reference import fields, main, with_tables
 
 from logpersister.manifest import FeedCollector, LogPersister, load, load_collector
 from logpersister.manifest.load import parse_as
 from logpersister.manifest.log_replay import LogReplay
-from logpersister.manifest.reference import fields, main, with_tables
 from logpersister.manifest.revisions.revision import revision_of
-from logpersister.manifest.schema import json_schema
 from tests.pages import PAGES
 from tests.unit.manifest.documents import accepted
 
@@ -41,7 +41,7 @@ def test_every_field_is_documented_and_nothing_else() -> None:
 
 def test_the_page_is_up_to_date(tmp_path: Path) -> None:
     text = PAGE.read_text()
-    assert with_tables(text) == text, "run: python -m logpersister.manifest.reference docs/manifest.md"
+    assert with_tables(text) == text, "run: python scripts/manifest_reference.py docs/manifest.md"
     copy = tmp_path / "manifest.md"
     copy.write_text(re.sub(r"(?m)^\| `[\w.]+` .*\| required \|.*\n", "", text))
     main(copy)

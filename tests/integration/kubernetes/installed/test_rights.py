@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from definitions.kinds import LOGPERSISTERS
+
 from logpersister_operator.cluster.client import ApiServer as Cluster
 from logpersister_operator.cluster.connection import ClusterError
 from logpersister_operator.collectors.decide import decide as decide_collector
-from logpersister_operator.crd.definitions import LOGPERSISTERS
 from tests.chart.rights import Right, rights
 from tests.integration.harness.waiting import eventually
 from tests.integration.kubernetes.conftest import CRD_FILE, install_definition

@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from logpersister.manifest.schema import json_schema
+from definitions.schema import json_schema
+from definitions.structural import Schema, structural
 from logpersister_operator.cluster.kinds import Kind
-from logpersister_operator.crd.structural import Schema, structural
 
 
 @dataclass(frozen=True, slots=True)

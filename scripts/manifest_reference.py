@@ -1,6 +1,6 @@
 """The reference of the manifest, made from the model: tables of docs/manifest.md, which a test compares.
 
-``python -m logpersister.manifest.reference docs/manifest.md`` writes them anew between their markers.
+``python scripts/manifest_reference.py docs/manifest.md`` writes them anew between their markers.
 """
 
 import json
@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from definitions.schema import json_schema
+
 from logpersister.forms.constraint import BOUNDS
 from logpersister.forms.quantity import DURATION_PATTERN, PERCENT_PATTERN, SHARE_PATTERN, SIZE_PATTERN
-from logpersister.manifest.schema import json_schema
 from logpersister.values.key import KINDS as KEYS
 from logpersister.values.registry import LATEST_PATTERN
 from logpersister.values.value import KINDS as VALUES

@@ -1,13 +1,12 @@
-"""``python -m logpersister_operator.crd FOLDER TEMPLATE`` writes the CRDs, for the chart as well (``make crds``)."""
+"""``python scripts/crds.py FOLDER TEMPLATE`` writes the CRDs, for the chart as well (``make crds``)."""
 
 import sys
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
-
-from logpersister_operator.crd.definitions import DEFINITIONS
-from logpersister_operator.crd.document import Definition
+from definitions.document import Definition
+from definitions.kinds import DEFINITIONS
 
 _HEAD: Final = """\
 # Made by `make crds` from the manifest's model (spark-app/logpersister/manifest) and the status's

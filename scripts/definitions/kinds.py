@@ -3,15 +3,15 @@
 from collections.abc import Collection
 from typing import Final
 
+from definitions.document import Definition, column, condition, schema_of, without
+from definitions.structural import Schema, everywhere, with_rules_for_patterns
 from logpersister.forms.rule import VALIDATIONS
 from logpersister.manifest import FeedCollector, LogPersister
 from logpersister.manifest.log_replay import LogReplay
 from logpersister_operator.cluster.kinds import FEED_COLLECTOR, LOG_REPLAY, LOGPERSISTER
-from logpersister_operator.crd.document import Definition, column, condition, schema_of, without
 from logpersister_operator.crd.replay_status import ReplayStatus
 from logpersister_operator.crd.status import Status
 from logpersister_operator.crd.status_collector import CollectorStatus
-from logpersister_operator.crd.structural import Schema, everywhere, with_rules_for_patterns
 
 _BLOCKS: Final = frozenset({"value", "key", "quarantine", "output", "keep"})
 """Blocks of spec that entries of overrides and types replace."""

@@ -8,8 +8,8 @@ from pydantic.alias_generators import to_camel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from definitions.descriptions import field_descriptions, field_docstrings
 from logpersister.forms.constraint import BOUNDS
-from logpersister.forms.descriptions import field_descriptions, field_docstrings
 from logpersister.forms.quantity import PERCENT_PATTERN, format_duration, format_percent, format_size
 from logpersister.manifest.resource import LogPersister
 
