@@ -29,7 +29,7 @@ from logpersister_operator.leader import Candidacy, Leadership
 from logpersister_operator.observe.namespaces import Namespaces
 from logpersister_operator.observe.served_kinds import ServedKinds
 from logpersister_operator.pages.endpoints import OperatorEndpoints
-from logpersister_operator.pages.group_source import EVERY_SECONDS, GROUPS, POINTS, GroupSource
+from logpersister_operator.pages.operator_source import EVERY_SECONDS, POINTS, SUBJECTS, OperatorSource
 from logpersister_operator.replays.replays_actor import Replays
 from logpersister_operator.runtime import Operator
 from logpersister_operator.settings import PREFIX, Settings, SettingsError
@@ -118,10 +118,9 @@ def run(
         log.info(
             "operator.started", image=settings.image, namespaces=list(found) or "all", kinds=[one.name for one in known]
         )
+        source = OperatorSource(operator.glances, collectors.glances, replays.shown)
         with (
-            Site(
-                GroupSource(operator.glances, collectors.shown), EVERY_SECONDS, history=History(POINTS, GROUPS)
-            ) as site,
+            Site(source, EVERY_SECONDS, history=History(POINTS, SUBJECTS)) as site,
             ReportServer(f":{settings.metrics_port}", OperatorEndpoints(operator.metrics, site), _METRICS_PORT),
         ):
             try:

@@ -28,6 +28,7 @@ PAGES: Final = {
     "namespace": ("operator", "/?namespace=web"),
     "group": ("operator", "/groups/payments/ledger"),
     "rollout": ("operator", "/groups/web/access-logs"),
+    "collector of an operator": ("operator", "/collectors/shop/prices"),
 }
 IMAGES: Final = ROOT / "docs" / "images"
 SHOWN: Final = {"member": "topic", "collector": "feed", "operator": "operator", "group": "group"}

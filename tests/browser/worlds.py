@@ -25,7 +25,7 @@ from logpersister_operator.decide.conditions import Aspect
 from logpersister_operator.metrics import Metrics as OperatorMetrics
 from logpersister_operator.pages.endpoints import OperatorEndpoints
 from tests.unit.feeds.test_polled_feed import NOON, answer, feed, taken
-from tests.unit.pages.operator_world import REVISION, OperatorWorld
+from tests.unit.pages.operator_world import REVISION, OperatorWorld, replica
 from tests.unit.pages.test_site import World
 from tests.unit.report.samples import IDENTITY, partition, partly_refused, written
 
@@ -126,11 +126,11 @@ def operator() -> Iterator[str]:
     world, turns = OperatorWorld(), HOURS * 60 - 1
     for turn in range(turns + 1):
         _groups(world, turn, turns)
+        _collector(world, turn, turns)
         world.site.look()
         if turn < turns:
             world.clock.forward(60)
-    silent = {Aspect.FEEDS_SPEAKING: ("False", "FeedsSilent", "1 feed is silent: status-page")}
-    world.collector("shop/prices", wrong=silent, silent=1, waiting=12)
+    world.replay("web/again", "Running", summary={"rate": "3.0MiB/s", "left": "2h10m"})
     with ReportServer("127.0.0.1:0", OperatorEndpoints(OperatorMetrics(), world.site)) as server:
         yield f"http://{server.address}"
 
@@ -176,6 +176,23 @@ def _groups(world: OperatorWorld, turn: int, turns: int) -> None:
     world.group(
         "web/search-queries", lag=None, wrong={Aspect.LAG_WITHIN_TARGET: ("Unknown", "LagUnknown", "not asked")}
     )
+
+
+def _collector(world: OperatorWorld, turn: int, turns: int) -> None:
+    """One of two replicas does not reach Kafka for the last half an hour; one feed is silent, one fails."""
+    away, silent, failing = max(0, turn - turns + 30), feed("status-page"), feed("weather")
+    silent.is_silent = True
+    taken(failing, answer(status=503))
+    polls = {"new": 90 * turn + round(wave(turn, turns, 600)), "unchanged": 150 * turn, "failed": 4 * turn}
+    said = (
+        replica(0, polls=polls, sent=90 * turn, feeds=[silent, failing]),
+        replica(1, polls=polls, sent=90 * (turn - away), waiting=90 * away, feeds=[silent],
+                away="kafka:9092 refuses connections" if away else None),
+    )  # fmt: skip
+    wrong = {
+        Aspect.FEEDS_SPEAKING: ("False", "FeedsSilent", "1 of 40 feeds give nothing new: status-page (nothing new)")
+    }
+    world.collector(wrong=wrong, silent=1, waiting=90 * away, said=said)
 
 
 def _reports(world: OperatorWorld) -> dict[str, dict[str, object] | str]:

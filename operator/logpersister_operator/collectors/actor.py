@@ -12,16 +12,18 @@ from logpersister_operator.cluster.kinds import FEED_COLLECTOR, Document
 from logpersister_operator.collectors.decide import decide
 from logpersister_operator.collectors.observed import CollectorState, Parsed
 from logpersister_operator.collectors.render import COLLECTOR, LARGEST_MANIFEST, manifest_of
+from logpersister_operator.collectors.reports import reports_of, told_by
 from logpersister_operator.commons import Commons
 from logpersister_operator.companion import RESYNC_SECONDS, Companion
 from logpersister_operator.crd.status_collector import CollectorStatus
 from logpersister_operator.decide.conditions import is_settled
 from logpersister_operator.managed_resources import Kept
 from logpersister_operator.observe.children import RefusedError
-from logpersister_operator.observe.resource import key_of, parsed_as
+from logpersister_operator.observe.resource import key_of, parsed_as, understood
 from logpersister_operator.observe.secrets import SecretCache
 from logpersister_operator.observed_objects import Pod
 from logpersister_operator.observed_state import MemberReport, ResourceKey, pods_of
+from logpersister_operator.pages.collector_glance import CollectorGlance
 from logpersister_operator.render.pod_frame import STOP_MARGIN_SECONDS
 
 UNSETTLED_SECONDS: Final = 15.0
@@ -44,9 +46,16 @@ class Collectors(Companion[_Kept]):
     def __init__(self, commons: Commons) -> None:
         super().__init__(commons, _Kept)
 
-    def shown(self) -> Mapping[ResourceKey, CollectorStatus]:
-        """Return the last status of each resource, for pages."""
-        return {key: CollectorStatus.model_validate(status, extra="ignore") for key, status in self.statuses().items()}
+    def glances(self) -> Mapping[ResourceKey, CollectorGlance]:
+        """Return what is known of each resource that was reconciled, for pages."""
+        return {key: self._glance(key, understood(CollectorStatus, one)) for key, one in self.statuses().items()}
+
+    def _glance(self, key: ResourceKey, status: CollectorStatus) -> CollectorGlance:
+        said = self._reports.answer(key) or {}
+        feeds, spool = told_by(reports_of(said))
+        if feeds is not None:
+            status = status.model_copy(update={"feeds": feeds, "spool": spool})
+        return CollectorGlance(key, status, said, self._pods(key))
 
     def reconcile(self, resource: Document) -> float:
         """Reconcile a resource once; return in how many seconds the next reconciliation must begin at the latest."""

@@ -1,22 +1,18 @@
 """The decision about one FeedCollector: from everything that is observed to everything that is to be done. Pure."""
 
 from collections.abc import Sequence
-from typing import Final
 
 from logpersister.forms.quantity import format_size
 from logpersister_operator.cluster.kinds import CHILDREN, CONFIG_MAP, OF_EXECUTORS, Document, Reference
 from logpersister_operator.collectors.collector_verdicts import Course, course_of, verdicts
 from logpersister_operator.collectors.observed import CollectorState
-from logpersister_operator.collectors.reports import feeds_of, spool_of
+from logpersister_operator.collectors.reports import told_by
 from logpersister_operator.crd.status_collector import CollectorStatus, CollectorSummary, Spool
 from logpersister_operator.decide.conditions import Verdict, conditions
 from logpersister_operator.decide.status.transition_events import transitions
 from logpersister_operator.observed_objects import Child
 from logpersister_operator.plan import Plan
 from logpersister_operator.render.application import REVISION_LABEL
-
-_OTHER_WORDS: Final = (LookupError, TypeError, ValueError, AttributeError)
-"""What becomes of a report that has other fields or values than those of a replica."""
 
 
 def decide(state: CollectorState) -> Plan:
@@ -35,12 +31,9 @@ def decide(state: CollectorState) -> Plan:
 
 
 def status_of(state: CollectorState) -> CollectorStatus:
-    """Return the status to write; reports that make no sense count as no answers."""
-    reports, app, course = state.replica_reports(), state.app, course_of(state)
-    try:
-        feeds, spool = feeds_of(reports), spool_of(reports)
-    except _OTHER_WORDS:
-        feeds, spool = None, None
+    """Return the status to write."""
+    app, course = state.app, course_of(state)
+    feeds, spool = told_by(state.replica_reports())
     before = state.before
     if state.reports is None:  # this process has not asked yet
         feeds, spool = before.feeds, before.spool

@@ -7,7 +7,7 @@ from datetime import datetime
 from logpersister.manifest import FeedCollector
 from logpersister_operator.cluster.kinds import Document, Reference
 from logpersister_operator.collectors.render import COLLECTOR, CollectorApp
-from logpersister_operator.collectors.reports import ReplicaReport
+from logpersister_operator.collectors.reports import ReplicaReport, reports_of
 from logpersister_operator.crd.status_collector import CollectorStatus
 from logpersister_operator.decide.health.observed_fleets import lacks_pods
 from logpersister_operator.decide.health.pod_failures import is_held_up
@@ -94,8 +94,7 @@ class CollectorState:
 
     def replica_reports(self) -> list[ReplicaReport]:
         """Return what replicas say that answer."""
-        found = (ReplicaReport.of(name, one.document) for name, one in sorted((self.reports or {}).items()))
-        return [one for one in found if one is not None]
+        return reports_of(self.reports or {})
 
     def with_status(self, status: Document, refusals: Mapping[Reference, Refusal]) -> "CollectorState":
         """Return the same with another status, and with what was refused meanwhile."""

@@ -7,9 +7,12 @@ from typing import Any, Final
 
 from logpersister_operator.crd.status_collector import MOST_WORST, Feeds, Spool, WorstFeed
 from logpersister_operator.field_types import shortened
+from logpersister_operator.observed_state import MemberReport
 
 _Feed = Mapping[str, Any]
 _Fields: Final = ("feeds", "kafka", "spool")
+_OTHER_WORDS: Final = (LookupError, TypeError, ValueError, AttributeError)
+"""What becomes of a report that has other fields or values than those of a replica."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,20 @@ class ReplicaReport:
         if feed in named:
             return bool(named[feed]["silent"])
         return bool(self.feeds["silent"] > sum(one["silent"] for one in named.values()))
+
+
+def reports_of(said: Mapping[str, MemberReport]) -> list[ReplicaReport]:
+    """Return what replicas say that answer, of their answers by the names of their pods."""
+    found = (ReplicaReport.of(name, one.document) for name, one in sorted(said.items()))
+    return [one for one in found if one is not None]
+
+
+def told_by(reports: Sequence[ReplicaReport]) -> tuple[Feeds | None, Spool | None]:
+    """Return what all say of feeds and spools; reports that make no sense count as no answers."""
+    try:
+        return feeds_of(reports), spool_of(reports)
+    except _OTHER_WORDS:
+        return None, None
 
 
 def feeds_of(reports: Sequence[ReplicaReport]) -> Feeds | None:

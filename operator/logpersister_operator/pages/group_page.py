@@ -8,11 +8,12 @@ from typing import Final, TypeVar
 
 from logpersister.pages.views import Cell, Table, alarm, when
 from logpersister.report.human import duration, number, size
-from logpersister_operator.crd.status import Condition, Status
+from logpersister_operator.crd.status import Status
 from logpersister_operator.decide.reported import Report
 from logpersister_operator.observed_state import MemberReport
 from logpersister_operator.pages.glance import Glance
 from logpersister_operator.pages.rollout_log import Step
+from logpersister_operator.pages.signs import conditions_table
 from logpersister_operator.rollout.transitions import ONGOING, Phase
 
 OBJECTS: Final = 20
@@ -23,15 +24,15 @@ _Dated = tuple[datetime, Row]
 _STRANGE: Final = (KeyError, TypeError, ValueError)
 
 
-def facts(glance: Glance, root: str) -> Sequence[tuple[str, str | Cell]]:
-    """Return what is known of a group; ``root`` leads from its page to the first one."""
+def facts(glance: Glance) -> Sequence[tuple[str, str | Cell]]:
+    """Return what is known of a group."""
     status, lag, target = glance.status, glance.known_lag, glance.target_seconds
     uploads, members, quarantine = status.uploads, status.members, status.quarantine
     namespace, rollout = glance.key.namespace, status.rollout
     waits = duration(None if lag is None else lag.seconds)
     is_late = lag is not None and target is not None and lag.seconds is not None and lag.seconds > target
     return (
-        ("Namespace", Cell(namespace, link=f"{root}?namespace={namespace}")),
+        ("Namespace", Cell(namespace, link=f"../../?namespace={namespace}")),
         ("Consumer group", status.group_id or "?"),
         ("Generation, revision", f"{number(status.generation)}, {status.revision or '?'}"),
         ("Members ready", "?" if members is None else f"{members.ready} of {members.desired}"),
@@ -51,7 +52,7 @@ def facts(glance: Glance, root: str) -> Sequence[tuple[str, str | Cell]]:
 def tables(glance: Glance, steps: Sequence[Step]) -> Iterator[Table]:
     """Yield what else is known of a group; ``steps`` are those of its rollouts, the newest first."""
     status, documents = glance.status, glance.documents
-    yield Table("Conditions", ("condition", "status", "reason", "since", "message"), _conditions(status.conditions))
+    yield conditions_table(status.conditions)
     yield from _rollouts(status, steps)
     yield Table(
         "Members",
@@ -98,10 +99,6 @@ def _uploaded(status: Status) -> str:
 
 def _phase(phase: Phase, step: int) -> str:
     return f"{phase}, step {step}" if phase in ONGOING and step else str(phase)
-
-
-def _conditions(conditions: Iterable[Condition]) -> list[Row]:
-    return [(one.type, one.status, one.reason, when(one.last_transition_time), one.message) for one in conditions]
 
 
 def _rollouts(status: Status, steps: Sequence[Step]) -> Iterator[Table]:

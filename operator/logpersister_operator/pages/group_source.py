@@ -1,4 +1,4 @@
-"""The pages of the operator: all groups at a glance, each with plots of its last hours. Pure, but for its memory."""
+"""Groups on the operator's pages: all at a glance, each with plots of its last hours. Pure, but for its memory."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,23 +20,14 @@ from logpersister.pages.views import (
     plots,
     sparkline,
     when,
-    without_plots,
 )
 from logpersister.report.human import duration, number, plural, size
-from logpersister_operator.crd.status_collector import CollectorStatus
 from logpersister_operator.observed_state import ResourceKey
 from logpersister_operator.pages import group_page
-from logpersister_operator.pages.collector_table import collector_tables, in_trouble
-from logpersister_operator.pages.glance import Glance, Trouble
+from logpersister_operator.pages.glance import Glance
 from logpersister_operator.pages.rollout_log import RolloutLog
+from logpersister_operator.pages.signs import Trouble
 from logpersister_operator.rollout.transitions import ONGOING
-
-EVERY_SECONDS: Final = 60.0
-POINTS: Final = 360
-"""Readings that are kept: of six hours."""
-GROUPS: Final = 500
-"""Groups with plots: 9 kB each."""
-
 
 _FAILURES: Final = Figure("failures", "Upload failures", a_minute)
 _QUARANTINED: Final = Figure("quarantined", "Records into quarantine", a_minute)
@@ -59,19 +50,11 @@ _NOTE: Final = "The worst come first. Failed uploads are those of the last hour.
 class GroupSource:
     """What the operator knows of all groups."""
 
-    name: Final = "LogPersister operator"
     word: Final = "groups"
-    depth: Final = 2
-    paths: Final = (("Metrics", "metrics"),)
 
-    def __init__(
-        self,
-        glances: Callable[[], Mapping[ResourceKey, Glance]],
-        collectors: Callable[[], Mapping[ResourceKey, CollectorStatus]],
-    ) -> None:
-        """Begin; ``glances`` returns what is known of all groups now, ``collectors`` of all collectors."""
+    def __init__(self, glances: Callable[[], Mapping[ResourceKey, Glance]]) -> None:
+        """Begin; ``glances`` returns what is known of all groups now."""
         self._glances = glances
-        self._collectors = collectors
         self._log = RolloutLog()
         self._counts: Mapping[str, Mapping[str, float]] = {}
         self._whole: Counter[str] = Counter()
@@ -95,46 +78,43 @@ class GroupSource:
     def _reading(glance: Glance, counts: Mapping[str, float]) -> Reading:
         lag = glance.known_lag
         gauges = {"lag": None, "seconds": None} if lag is None else {"lag": lag.records, "seconds": lag.seconds}
-        return Reading(gauges, counts, float(glance.trouble))
+        return Reading(gauges, counts, glance.standing.trouble)
 
     def home(self, history: History, wanted: Wanted) -> Page:
+        """Return the first page, as far as it is about groups."""
         everything = self._glances()
         glances = [one for key, one in everything.items() if wanted.namespace in {"", key.namespace}]
-        collectors = {key: one for key, one in self._collectors().items() if wanted.namespace in {"", key.namespace}}
-        troubles = Counter(one.trouble for one in glances)
+        troubles = Counter(one.standing.trouble for one in glances)
         glances.sort(key=_urgency)
         shown, page, pages = part_of(glances, wanted.page)
         where = f" in {wanted.namespace}" if wanted.namespace else ""
         return Page(
             title=f"Groups{where}",
             state=_state(troubles),
-            facts=(*_facts(glances, troubles), *_facts_of_collectors(collectors)),
+            facts=_facts(glances, troubles),
             choices=_namespaces(everything, wanted.namespace),
             plots=() if wanted.namespace else plots(history, WHOLE, (LAG, BYTES, _FAILURES)),
-            tables=(
-                Table("All groups", _HEADER, [_row(history, one) for one in shown], _NOTE, _NUMBERS),
-                *collector_tables(collectors),
-            ),
-            notes=without_plots(history, "group"),
+            tables=(Table("All groups", _HEADER, [_row(history, one) for one in shown], _NOTE, _NUMBERS),),
             number=page,
             pages=pages,
         )
 
-    def subject(self, history: History, *names: str) -> Page | None:
-        key = ResourceKey(*names)
+    def page(self, history: History, namespace: str, name: str) -> Page | None:
+        """Return the page of a group; None: there is no such one."""
+        key = ResourceKey(namespace, name)
         glance = self._glances().get(key)
         if glance is None:
             return None
-        target = glance.target_seconds
+        target, standing = glance.target_seconds, glance.standing
         marks = {} if target is None else {OLDEST.name: Mark("target", target)}
         figures = (LAG, OLDEST, RECORDS, BYTES, _FAILURES, _QUARANTINED)
         drawn = plots(history, str(key), figures, marks)
         ask = f"Topics are on pages of members: kubectl port-forward -n {key.namespace} pod/MEMBER 8080"
         return Page(
             title=f"Group {key}",
-            state=glance.state,
-            cause=glance.cause,
-            facts=group_page.facts(glance, "../" * self.depth),
+            state=standing.state,
+            cause=standing.cause,
+            facts=group_page.facts(glance),
             plots=drawn,
             tables=tuple(group_page.tables(glance, self._log.of(key))),
             notes=(ask,) if drawn else (NO_PLOTS, ask),
@@ -155,7 +135,7 @@ def _counts(glance: Glance) -> Mapping[str, float]:
 
 def _urgency(glance: Glance) -> tuple[int, float, ResourceKey]:
     lag = glance.known_lag
-    return -glance.trouble, -(0.0 if lag is None else lag.seconds or 0.0), glance.key
+    return -glance.standing.trouble, -(0.0 if lag is None else lag.seconds or 0.0), glance.key
 
 
 def _state(troubles: Mapping[Trouble, int]) -> Cell:
@@ -190,16 +170,6 @@ def _facts(glances: Sequence[Glance], troubles: Mapping[Trouble, int]) -> Sequen
     )
 
 
-def _facts_of_collectors(statuses: Mapping[ResourceKey, CollectorStatus]) -> Sequence[tuple[str, str | Cell]]:
-    if not statuses:
-        return ()
-    troubled = in_trouble(statuses.values())
-    return (
-        ("Collectors", number(len(statuses))),
-        ("Collectors in trouble", Cell(number(troubled), "bad") if troubled else "0"),
-    )
-
-
 def _namespaces(keys: Iterable[ResourceKey], chosen: str) -> Sequence[Cell]:
     counts = Counter(key.namespace for key in keys)
     if len(counts) < 2 and not chosen:
@@ -217,7 +187,7 @@ def _row(history: History, glance: Glance) -> tuple[str | Cell, ...]:
     uploads, quarantine = status.uploads, status.quarantine
     return (
         link_to(GroupSource.word, key.namespace, key.name),
-        glance.state,
+        glance.standing.state,
         "?" if status.summary is None else status.summary.members or "?",
         number(None if lag is None else lag.records),
         duration(None if lag is None else lag.seconds),

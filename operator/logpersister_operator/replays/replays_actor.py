@@ -38,6 +38,10 @@ class Replays(Companion[Kept]):
         super().__init__(commons, Kept)
         self._claims = Claims()
 
+    def shown(self) -> Mapping[ResourceKey, ReplayStatus]:
+        """Return the last status of each resource, for pages."""
+        return {key: understood(ReplayStatus, status) for key, status in self.statuses().items()}
+
     def seen(self, body: Mapping[str, Any]) -> None:
         self._claims.seen(body)
 

@@ -57,6 +57,7 @@ class CollectorSource:
         wall: Callable[[], float] = time.time,
     ) -> None:
         self.name: Final = f"{collector} ({replica})"
+        self.folders: Final = {self.word: self._feed}
         self._metrics = metrics
         self._parts = parts
         self._clock = clock
@@ -93,8 +94,7 @@ class CollectorSource:
             pages=pages,
         )
 
-    def subject(self, history: History, *names: str) -> Page | None:
-        (name,) = names
+    def _feed(self, history: History, name: str) -> Page | None:
         feed = self._feeds.get(name)
         if feed is None:
             return None

@@ -45,6 +45,7 @@ class MemberSource:
     paths: Final = OF_PROCESS
 
     def __init__(self, board: StatusBoard, metrics: Metrics, clock: Callable[[], datetime] = utc_now) -> None:
+        self.folders: Final = {self.word: self._topic}
         self._board = board
         self._metrics = metrics
         self._clock = clock
@@ -106,8 +107,7 @@ class MemberSource:
             pages=pages,
         )
 
-    def subject(self, history: History, *names: str) -> Page | None:
-        (name,) = names
+    def _topic(self, history: History, name: str) -> Page | None:
         status, stored = self._board.snapshot(), self._metrics.by_topic()
         lag = None if status.lag is None else status.lag.topics.get(name)
         if name not in _topics(status, stored):

@@ -4,7 +4,7 @@ Documents are those of ``/status``, perhaps of another version: what one of them
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -89,23 +89,33 @@ def collector_page(collector: str, reports: Sequence[Report], now: datetime, not
     known = [one for one in reports if one.get("collector") == collector]
     writing = sum(one.get("kafka", "away") is None for one in known)
     whole = writing == len(reports)
-    worst = [
-        (str(feed.get("id")), Cell("silent", "bad") if feed.get("silent") else Cell("failing", "warning"),
-         _ago(feed.time("newAt"), now), str(one.get("replica")), str(feed.get("reason")))
-        for one in known
-        for feed in one.parts("feeds", "worst")
-    ]  # fmt: skip
-    tables = [Table("Replicas", _REPLICAS, [_replica(one, collector) for one in reports], "Counts since their start.")]
-    if worst:
-        header = ("feed", "state", "newest content", "replica", "reason")
-        tables.append(Table("Feeds in trouble", header, sorted(worst, key=lambda row: str(row[0]))))
+    feeds = troubled_feeds(known, lambda time: _ago(time, now))
     return Page(
         title=f"Collector {collector}",
         state=Cell(f"{writing} of {len(reports)} replicas write to Kafka", "good" if whole else "bad"),
         facts=(),
-        tables=tables,
+        tables=[replicas_table(collector, reports), *([feeds] if feeds.rows else ())],
         notes=[*_strangers(reports, "collector", collector), *notes],
     )
+
+
+def replicas_table(collector: str, reports: Sequence[Report]) -> Table:
+    """Return the replicas of a collector, each with what it has counted."""
+    rows = [_replica(one, collector) for one in reports]
+    return Table("Replicas", _REPLICAS, rows, "Counts since their start.", _REPLICAS[2:])
+
+
+def troubled_feeds(known: Sequence[Report], told: Callable[[datetime | None], str]) -> Table:
+    """Return the feeds that replicas name as silent or failing; ``told`` puts times into words."""
+    worst = [
+        (str(feed.get("id")), Cell("silent", "bad") if feed.get("silent") else Cell("failing", "warning"),
+         told(feed.time("newAt")), str(one.get("replica")), str(feed.get("reason")))
+        for one in known
+        for feed in one.parts("feeds", "worst")
+    ]  # fmt: skip
+    rows = sorted(worst, key=lambda row: str(row[0]))
+    empty = "None." if known else "No replica answers."
+    return Table("Feeds in trouble", ("feed", "state", "newest content", "replica", "reason"), rows, empty=empty)
 
 
 def _facts(known: Sequence[Report], lag: LagSummary | None, now: datetime) -> list[tuple[str, str | Cell]]:

@@ -54,9 +54,10 @@ class Site:
             wanted = _wanted(query)
             return self._rendered(self._source.home(self.history, wanted), wanted)
         word, *names = map(unquote, path.removeprefix("/").split("/"))
-        if word != self._source.word or len(names) != self._source.depth or "" in names:
+        find = self._source.folders.get(word)
+        if find is None or len(names) != self._source.depth or "" in names:
             return None
-        page = self._source.subject(self.history, *names)
+        page = find(self.history, *names)
         return None if page is None else self._rendered(page)
 
     def _rendered(self, page: Page, wanted: Wanted | None = None) -> Answer:

@@ -87,11 +87,11 @@ class Source(Protocol):
 
     @property
     def word(self) -> str:
-        """``topics``, ``feeds`` or ``groups``: the folder of their pages."""
+        """``topics``, ``feeds`` or ``groups``: what the first page lists."""
 
     @property
     def depth(self) -> int:
-        """How many names identify one of them."""
+        """How many names identify one."""
 
     @property
     def paths(self) -> Sequence[tuple[str, str]]:
@@ -104,10 +104,14 @@ class Source(Protocol):
     def readings(self) -> Mapping[str, Reading]:
         """Return what the history takes now."""
 
-    def home(self, history: History, wanted: Wanted) -> Page: ...
+    @property
+    def folders(self) -> "Mapping[str, Callable[..., Page | None]]":
+        """What returns the page of one of them, by the folder of such pages: ``topics``, ``feeds``, ``groups``.
 
-    def subject(self, history: History, *names: str) -> Page | None:
-        """Return the page of a topic, feed or group; None: there is no such one."""
+        It takes the history and the names; it returns None where there is no such one.
+        """
+
+    def home(self, history: History, wanted: Wanted) -> Page: ...
 
 
 OF_PROCESS: Final = (("Status as JSON", "status"), ("Metrics", "metrics"))

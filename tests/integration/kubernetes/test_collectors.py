@@ -16,7 +16,7 @@ from tests.stack.kubernetes import Client, Refused
 from tests.stack.kubernetes.client import Document
 from tests.unit.collectors.samples import feed, says
 from tests.unit.pages.html import read
-from tests.unit.pages.test_site import row
+from tests.unit.pages.test_site import facts, row
 
 pytestmark = pytest.mark.usefixtures("crd")
 NAME = "prices-collector"
@@ -98,6 +98,9 @@ def test_the_life_of_a_collector(
     )
     shown = row(read(operator.page("/")), f"{collector.namespace}/prices", "Feed collectors")
     assert (shown["state"], shown["silent"], shown["replicas"]) == ("Kafka is away", "1", "2/2")
+    page = read(operator.page(f"/collectors/{collector.namespace}/prices"))
+    assert facts(page)["Kafka"] == "away from 1 of 2 replicas"
+    assert row(page, "KafkaReachable", "Conditions")["reason"] == "KafkaAway"
 
     (before,) = collector.children("api/v1", "configmaps")
     collector.apply(SPEC | {"feeds": [feed(), feed()]})

@@ -368,10 +368,10 @@ def test_pages_are_told_what_the_last_reconciliation_wrote_until_the_resource_go
     operator.reconcile(document)
     glance = operator.glances()[KEY]
     assert glance.status.summary is not None
-    assert (glance.status.summary.members, glance.state.text) == ("0/1", "not ready: Starting 0/1")
+    assert (glance.status.summary.members, glance.standing.state.text) == ("0/1", "not ready: Starting 0/1")
     assert glance.target_seconds == 31 * 60
     operator.report_failure(document, ClusterError("no", 403), attempts=2)
-    assert operator.glances()[KEY].state.text == "not reconciled: ReconciliationFailed"
+    assert operator.glances()[KEY].standing.state.text == "not reconciled: ReconciliationFailed"
     wake = operator._managed.get(KEY).wake
     assert wake is not None
     operator.unregister(KEY, wake)

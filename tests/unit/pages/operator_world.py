@@ -1,25 +1,34 @@
 """Groups as an operator knows them, and its pages, with a clock that tests move."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
+from logpersister.feeds.polled_feed import PolledFeed
+from logpersister.feeds.reports import FeedMetrics, Parts, status_document
+from logpersister.feeds.sender import SentCounts
+from logpersister.feeds.spool import Fill, Spool
 from logpersister.pages.history import History
 from logpersister.pages.site import Site
 from logpersister.ranges import TopicPartition
 from logpersister.report.lag import PartitionLag, summarise
+from logpersister_operator.crd.replay_status import ReplayStatus
 from logpersister_operator.crd.status import Condition, Status
 from logpersister_operator.crd.status_collector import CollectorStatus
 from logpersister_operator.decide.conditions import Aspect
 from logpersister_operator.decide.reasons import Reason
+from logpersister_operator.observed_objects import Pod
 from logpersister_operator.observed_state import KnownLag, MemberReport, ResourceKey
+from logpersister_operator.pages.collector_glance import CollectorGlance
 from logpersister_operator.pages.glance import Glance
-from logpersister_operator.pages.group_source import GROUPS, POINTS, GroupSource
+from logpersister_operator.pages.operator_source import POINTS, SUBJECTS, OperatorSource
 from tests.unit.pages.html import Element, read
 from tests.unit.report.samples import NOON, Clock
 
 REVISION = "0a1b2c3d4e5f"
-FINE: Mapping[Aspect, tuple[str, str]] = {
+Fine = Mapping[Aspect, tuple[str, str]]
+FINE: Fine = {
     Aspect.READY: ("True", Reason.MEMBERS_READY),
     Aspect.RECONCILING: ("False", Reason.UP_TO_DATE),
     Aspect.STALLED: ("False", Reason.PROGRESSING),
@@ -32,6 +41,15 @@ FINE: Mapping[Aspect, tuple[str, str]] = {
     Aspect.GROUP_STABLE: ("True", Reason.FEW_REBALANCES),
     Aspect.MEMBERS_PROGRESSING: ("True", Reason.MEMBERS_PROGRESS),
 }
+FINE_COLLECTOR: Fine = {
+    Aspect.READY: ("True", Reason.REPLICAS_READY),
+    Aspect.RECONCILING: ("False", Reason.UP_TO_DATE),
+    Aspect.STALLED: ("False", Reason.PROGRESSING),
+    Aspect.RECONCILED: ("True", Reason.COMPLETE),
+    Aspect.SPEC_VALID: ("True", Reason.VALID),
+    Aspect.FEEDS_SPEAKING: ("True", Reason.FEEDS_SPEAK),
+    Aspect.KAFKA_REACHABLE: ("True", Reason.KAFKA_TAKES_RECORDS),
+}
 Wrong = Mapping[Aspect, tuple[str, str, str]]
 """Status, reason and message of conditions that are not as they should be."""
 
@@ -42,11 +60,12 @@ class OperatorWorld:
     def __init__(self) -> None:
         self.clock = Clock()
         self.glances: dict[ResourceKey, Glance] = {}
-        self.collectors: dict[ResourceKey, CollectorStatus] = {}
+        self.collectors: dict[ResourceKey, CollectorGlance] = {}
+        self.replays: dict[ResourceKey, ReplayStatus] = {}
         self.site = Site(
-            GroupSource(lambda: self.glances, lambda: self.collectors),
+            OperatorSource(lambda: self.glances, lambda: self.collectors, lambda: self.replays),
             clock=self.clock.seconds,
-            history=History(POINTS, GROUPS),
+            history=History(POINTS, SUBJECTS),
         )
 
     def page(self, path: str = "/", query: str = "") -> Element:
@@ -92,21 +111,73 @@ class OperatorWorld:
         known = None if lag is None else KnownLag(summarise(_lags(*lag), now))
         self.glances[key] = Glance(key, status, known, said, 900.0)
 
-    def collector(self, name: str, *, wrong: Wrong | None = None, silent: int = 0, waiting: int = 0) -> None:
-        """Let a collector of 40 feeds stand so; each record that waits has 1 KiB."""
+    def collector(
+        self,
+        name: str = "shop/prices",
+        *,
+        wrong: Wrong | None = None,
+        silent: int = 0,
+        waiting: int = 0,
+        said: Sequence[Mapping[str, Any] | str] = (),
+        pods: Sequence[Pod] = (),
+    ) -> None:
+        """Let a collector of 40 feeds stand so; each record that waits has 1 KiB; ``said`` is by replicas 0 and on."""
         status = {
-            "conditions": _conditions(wrong or {}, self.clock.now()),
+            "conditions": _conditions(wrong or {}, self.clock.now(), FINE_COLLECTOR),
+            "revision": REVISION,
             "replicas": {"desired": 2, "ready": 2, "updated": 2},
             "feeds": {"total": 40, "silent": silent, "failing": silent},
             "spool": {"records": waiting, "bytes": waiting << 10, "dropped": 0},
             "summary": {"replicas": "2/2", "state": "ReplicasReady"},
         }
-        namespace, _, name = name.partition("/")
-        self.collectors[ResourceKey(namespace, name, "FeedCollector")] = CollectorStatus.model_validate(status)
+        key = _key(name, "FeedCollector")
+        reports = {f"{key.name}-collector-{number}": _report(one) for number, one in enumerate(said)}
+        self.collectors[key] = CollectorGlance(key, CollectorStatus.model_validate(status), reports, pods)
+
+    def replay(self, name: str, phase: str, *, wrong: Wrong | None = None, **sections: Any) -> None:
+        """Let a replay stand so, a quarter of it done."""
+        progress = {"offsets": 2_000, "stored": 500}
+        status = {
+            "conditions": _conditions(wrong or {}, self.clock.now(), {}),
+            "phase": phase,
+            "progress": progress | sections.pop("progress", {}),
+            "summary": {"state": phase, "progress": "25%"} | sections.pop("summary", {}),
+        }
+        self.replays[_key(name, "LogReplay")] = ReplayStatus.model_validate(status)
 
 
-def _conditions(wrong: Wrong, now: datetime) -> Sequence[Condition]:
-    told = {aspect: (*found, "it is as it should be") for aspect, found in FINE.items()} | dict(wrong)
+def _key(name: str, kind: str) -> ResourceKey:
+    namespace, _, name = name.partition("/")
+    return ResourceKey(namespace, name, kind)
+
+
+@dataclass
+class _Spool:
+    fill: Fill
+    oldest: bytes | None = None
+
+
+def replica(
+    number: int = 0,
+    *,
+    polls: Mapping[str, int] | None = None,
+    sent: int = 0,
+    waiting: int = 0,
+    away: str | None = None,
+    started: float = 0.0,
+    feeds: Sequence[PolledFeed] = (),
+) -> Mapping[str, Any]:
+    """Return what a replica of the collector ``prices`` says."""
+    counts = SentCounts()
+    counts.sent, counts.away = sent, away
+    parts = Parts(feeds, cast("Spool", _Spool(Fill(waiting, waiting << 10, 0))), counts)
+    metrics = FeedMetrics("prices", name := f"prices-collector-{number}", parts)
+    metrics.totals.update(polls or {})
+    return status_document("prices", name, started, metrics, parts)
+
+
+def _conditions(wrong: Wrong, now: datetime, fine: Fine = FINE) -> Sequence[Condition]:
+    told = {aspect: (*found, "it is as it should be") for aspect, found in fine.items()} | dict(wrong)
     return [
         Condition.model_validate(
             {"type": aspect, "status": status, "reason": reason, "message": message, "lastTransitionTime": now}

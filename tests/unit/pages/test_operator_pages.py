@@ -120,28 +120,6 @@ def test_what_is_not_known_is_not_shown_as_none(world: OperatorWorld) -> None:
     assert "No upload yet." in page.words()
 
 
-def test_collectors_stand_below_the_groups_the_worst_first(world: OperatorWorld) -> None:
-    world.group("team-a/clicks-backup")
-    assert "Feed collectors" not in world.page().words()
-    world.collector("team-a/fine")
-    silent = {Aspect.FEEDS_SPEAKING: ("False", "FeedsSilent", "2 feeds are silent, for example prices")}
-    world.collector("team-a/silent", wrong=silent, silent=2)
-    away = {Aspect.KAFKA_REACHABLE: ("False", "KafkaAway", "broker-1 refuses connections")}
-    world.collector("team-b/waits", wrong=away, waiting=3_000)
-    page = world.page()
-    assert [one.children[0].text for one in table(page, "Feed collectors")] == [
-        "team-b/waits",
-        "team-a/silent",
-        "team-a/fine",
-    ]
-    waits, speechless = (row(page, name, "Feed collectors") for name in ("team-b/waits", "team-a/silent"))
-    assert (waits["state"], waits["why"]) == ("Kafka is away", "broker-1 refuses connections")
-    assert waits["waits for Kafka"] == "3,000 records, 2.9 MiB"
-    assert (speechless["state"], speechless["silent"], speechless["feeds"]) == ("feeds are silent", "2", "40")
-    assert (facts(page)["Collectors"], facts(page)["Collectors in trouble"]) == ("3", "2")
-    assert facts(world.page(query="namespace=team-a"))["Collectors"] == "2"
-
-
 def test_there_is_nothing_else(world: OperatorWorld) -> None:
     world.group()
     for path in ("/groups", "/groups/team-a", "/groups/team-a/", "/groups/team-a/no", "/groups/a/b/c", "/topics/x"):
@@ -195,7 +173,7 @@ def test_a_thousand_groups_cost_bounded_memory_and_time(world: OperatorWorld) ->
     page = world.page()
     assert time.process_time() - began < 5
     assert len(page.all("tbody")[0].children) == ROWS
-    assert "500 groups without plots" in page.words()
+    assert "500 resources without plots" in page.words()
 
 
 def table(page: Any, caption: str) -> list[Any]:
