@@ -1,6 +1,7 @@
 """`logpersister restore` into a second broker: records, order, and groups are as they were."""
 
 import json
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,6 @@ from kafka.admin import (
     ACLOperation,
     ACLPermissionType,
     ACLResourcePatternType,
-    ConfigResource,
-    ConfigResourceType,
     ResourcePattern,
     ResourceType,
 )
@@ -29,7 +28,17 @@ from tests.integration.harness.logs import write_compacted, write_transactions
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.waiting import eventually
 from tests.stack import KafkaBroker
-from tests.stack.topics import Record, admin, create_topic, end_offsets, produce, produce_many, read_all
+from tests.stack.topics import (
+    Record,
+    admin,
+    alter_topic,
+    create_topic,
+    delete_records,
+    end_offsets,
+    produce,
+    produce_many,
+    read_all,
+)
 
 CreateTopic = Callable[..., str]
 
@@ -37,6 +46,8 @@ AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 USER, PASSWORD = "alice", "correct-horse-battery"
 SQUEEZED = 600
 """Records of the topic that is compressed by codecs for which kafka-python has no package here."""
+WEEK = "604800000"
+"""Milliseconds."""
 
 
 @pytest.fixture(scope="module")
@@ -256,8 +267,7 @@ def test_processes_and_brokers_die(
     create_topic(other.bootstrap, many, partitions=2, configs={"retention.ms": "1000"})
     told = restored(capsys, manifest, "--to", other.bootstrap, "--topics", many, code=Exit.FAILED)
     assert f"topic {many} of the target has retention.ms=1000: Kafka would delete old records" in told
-    with admin(other.bootstrap) as client:
-        client.alter_configs([ConfigResource(ConfigResourceType.TOPIC, many, {"retention.ms": "-1"})])
+    alter_topic(other.bootstrap, many, {"retention.ms": "-1"})
     command = ["restore", "-f", str(manifest), "--to", other.bootstrap, "--topics", many]
 
     def there() -> int:
@@ -270,6 +280,10 @@ def test_processes_and_brokers_die(
         killed.kill()
         killed.wait()
     assert 1_000 < there() < 120_000
+    alter_topic(other.bootstrap, many, {"retention.ms": WEEK})
+    told = restored(capsys, manifest, "--to", other.bootstrap, "--topics", many, code=Exit.FAILED)
+    assert f"has retention.ms={WEEK}: Kafka would delete old records" in told, "not all is restored yet"
+    alter_topic(other.bootstrap, many, {"retention.ms": "-1"})
     both = [begin(tmp_path / f"{number}.log", *command) for number in range(2)]
     try:
         eventually("more records are there", lambda: there() > 40_000)
@@ -281,3 +295,50 @@ def test_processes_and_brokers_die(
             one.kill()
             one.wait()
     assert_restored(kafka.bootstrap, many, other.bootstrap, many)
+
+
+def test_kafka_deletes_and_compacts_meanwhile(
+    scene: Scene,
+    topic: CreateTopic,
+    kafka: KafkaBroker,
+    other: KafkaBroker,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    many, keyed = topic(), topic()
+    produce_many(kafka, many, records=100_000, record_bytes=100, properties={"batch.size": "2000"})
+    records = [Record(f"{one}".encode() * 20, f"{one % 37}".encode(), timestamp=one * 50) for one in range(1_000)]
+    produce(kafka.bootstrap, keyed, records, batch_size=2_000)
+    manifest = scene.manifest(kafka={"topics": [many, keyed]}, upload={"maxBytes": "4Mi"}, **example("backup"))
+    scene.run_until_current(manifest)
+
+    create_topic(other.bootstrap, many)
+    log = tmp_path / "deleted.log"
+    process = begin(log, "restore", "-f", str(manifest), "--to", other.bootstrap, "--topics", many)
+    try:
+        eventually("some records are there", lambda: end_offsets(other.bootstrap, many)[0] > 1_000)
+        process.send_signal(signal.SIGSTOP)
+        assert end_offsets(other.bootstrap, many)[0] < 100_000
+        delete_records(other.bootstrap, many, {0: 700})
+        process.send_signal(signal.SIGCONT)
+        assert process.wait(300) == Exit.FAILED
+    finally:
+        process.kill()
+        process.wait()
+    told = f"{many}-0 of the target begins at offset 700: Kafka has deleted the records before it"
+    assert told in log.read_text()
+    there = end_offsets(other.bootstrap, many)
+    assert told in restored(capsys, manifest, "--to", other.bootstrap, "--topics", many, code=Exit.FAILED)
+    assert end_offsets(other.bootstrap, many) == there, "nothing is produced again"
+
+    often = {"segment.ms": "100", "min.cleanable.dirty.ratio": "0.01"}
+    create_topic(other.bootstrap, keyed, configs={"cleanup.policy": "compact", **often})
+    command = ["restore", "-f", str(manifest), "--to", other.bootstrap, "--topics", keyed]
+    assert main(command) == Exit.OK
+    assert f"topic {keyed} of the target is compacted: Kafka keeps the last" in capsys.readouterr().err
+    eventually("the target is compacted", lambda: len(read_all(other.bootstrap, keyed)[0]) < 500)
+    [document] = restored(capsys, manifest, *command[3:])["topics"]
+    assert (document["had"], document["produced"]) == (1_000, 0)
+    kept = {one.key: one for one in records}
+    found = {one.key: one.value for one in read_all(other.bootstrap, keyed)[0]}
+    assert found == {key: one.value for key, one in kept.items()}, "the last of each key"

@@ -166,7 +166,13 @@ class _Restored:
             self._target.make({name: counts[name] for name in self.made})
             # Somebody else may have made them meanwhile, such as another restore.
             ask = partial(self._target.topics, self._names.values())
-            self.plans = self._planned(_patiently("topics that were made cannot be described", ask))
+            existing = _patiently("topics that were made cannot be described", ask)
+            self.plans = self._planned(existing)
+        for name, found in existing.items():
+            if found.is_compacted:
+                print(
+                    f"topic {name} of the target is compacted: Kafka keeps the last record of each key", file=sys.stderr
+                )
         for range_ in lost(self._backups.values()):
             print(f"{range_}: was lost before the backup stored it, so it is not restored", file=sys.stderr)
 

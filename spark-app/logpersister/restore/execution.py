@@ -18,7 +18,7 @@ from logpersister.backoff import Backoff
 from logpersister.backup.ranges import Piece
 from logpersister.formats.damage import ContentError
 from logpersister.ranges import Offset, TopicPartition
-from logpersister.restore.plan import PartitionPlan, RestoreError
+from logpersister.restore.plan import PartitionPlan, RestoreError, deleted
 from logpersister.restore.record_batches import Batch, Producer, batches, behind, frames, placed, rows_of
 
 PARTITIONS: Final = 16
@@ -44,8 +44,8 @@ Told = Callable[[TopicPartition, int], None]
 class Target(Protocol):
     """Where records go."""
 
-    def ends(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Offset]:
-        """Return the end of each partition that can be asked now."""
+    def spans(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, tuple[Offset, Offset]]:
+        """Return first offset and end of each partition that can be asked now."""
 
     def last_record(self, partition: TopicPartition, end: Offset) -> pa.RecordBatch | None:
         """Return the record before the end, a row with headers; None: there is none at that offset.
@@ -78,6 +78,7 @@ def restore(
     for plan in plans:
         check_stored(plan, plan.stored, target, read)
     waiting, active, failures = deque(plans), list[_PartitionRestore](), 0
+    positions: dict[TopicPartition, Offset] = {}
     while waiting or active:
         while waiting and len(active) < PARTITIONS:
             active.append(_PartitionRestore(waiting.popleft(), target, read, clock))
@@ -85,15 +86,49 @@ def restore(
         failures = failures + 1 if unsure else 0
         if unsure:
             sleep(_BACKOFF.pause(failures))
-            ends = target.ends([one.plan.target for one in unsure])
+            spans = target.spans([one.plan.target for one in unsure])
             for one in unsure:
-                one.resume(ends.get(one.plan.target))
+                one.resume(spans.get(one.plan.target))
         for one in active:
             one.take()
+            positions[one.plan.target] = one.position
         active = [one for one in active if one.sent or one.is_unsure]
         _exchange([one for one in active if one.sent], target, producers)
         for one in active:
             told(one.plan.target, one.position)
+    _check_all_kept(positions, target, clock, sleep)
+
+
+def _check_all_kept(
+    positions: Mapping[TopicPartition, Offset],
+    target: Target,
+    clock: Callable[[], float],
+    sleep: Callable[[float], None],
+) -> None:
+    """Look at all partitions once more: Kafka may have deleted records of one while others were restored."""
+    left, failures, began = dict(positions), 0, clock()
+    while left:
+        for partition, span in target.spans(list(left)).items():
+            _check_kept(partition, left.pop(partition), *span)
+        if left and clock() - began > PATIENCE_SECONDS:
+            raise TimeoutError(
+                f"{min(left)}: no answer for {PATIENCE_SECONDS:g} s to whether all records are still there"
+            )
+        if left:
+            failures += 1
+            sleep(_BACKOFF.pause(failures))
+
+
+def _check_kept(partition: TopicPartition, had: int, start: Offset, end: Offset) -> None:
+    """Raise RestoreError unless a partition has all records that it had, by its first offset and its end."""
+    gone = deleted(partition, start)
+    if gone is not None:
+        raise RestoreError(gone)
+    if end < had:
+        raise RestoreError(
+            f"{partition}: it had {had} records and has {end} now: somebody has made the topic anew, or its brokers "
+            "have lost them. Run it again"
+        )
 
 
 def _exchange(active: Sequence["_PartitionRestore"], target: Target, producers: Mapping[str, Producer]) -> None:
@@ -151,15 +186,13 @@ class _PartitionRestore:
             self.position = offset + batch.records
             self._in_flight, self._progress_at = IN_FLIGHT, self._clock()
 
-    def resume(self, end: Offset | None) -> None:
+    def resume(self, span: tuple[Offset, Offset] | None) -> None:
         """Go on at the end of the target; None: it could not be asked. Raises RestoreError and TimeoutError."""
-        if end is None:
+        if span is None:
             self._fail(errors.KafkaTimeoutError("its end is not known"))
             return
-        if end < self.position:
-            raise RestoreError(
-                f"{self.plan.target}: it had {self.position} records and has {end} now: somebody has deleted them"
-            )
+        _check_kept(self.plan.target, self.position, *span)
+        end = span[1]
         try:
             check_stored(self.plan, end, self._target, self._read)
         except errors.KafkaError as error:

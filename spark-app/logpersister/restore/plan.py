@@ -29,6 +29,8 @@ class TargetTopic:
     """First offset and end of each partition."""
     retention: str | None = None
     """Settings by which Kafka deletes old records; None: it keeps them, or this user may not know."""
+    is_compacted: bool = False
+    """Whether Kafka keeps only the last record of each key, as far as this user may know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,23 @@ def plan(topic: str, backup: TopicBackup, target_name: str, target: TargetTopic 
         source, there = TopicPartition(topic, number), TopicPartition(target_name, number)
         pieces = backup.partitions[source].pieces if source in backup.partitions else ()
         plans.append(PartitionPlan(source, there, pieces, 0 if target is None else target.spans[there][1]))
+    if target is not None and target.retention is not None and any(one.stored < one.counted for one in plans):
+        raise RestoreError(
+            f"topic {target_name} of the target has {target.retention}: Kafka would delete old records while they are "
+            "restored; set -1 until all is restored"
+        )
     return plans
+
+
+def deleted(partition: TopicPartition, start: Offset) -> str | None:
+    """Return why a partition of the target that begins at an offset does not have all records; None: it may."""
+    if start == 0:
+        return None
+    return (
+        f"{partition} of the target begins at offset {start}: Kafka has deleted the records before it, and restore "
+        "does not produce them again. Make the topic anew, with retention.ms=-1 and retention.bytes=-1 until all is "
+        "restored"
+    )
 
 
 def _holes(backup: TopicBackup) -> Iterator[str]:
@@ -90,17 +108,7 @@ def _unfit(name: str, partitions: int, target: TargetTopic) -> Iterator[str]:
             f"topic {name} of the target has message.timestamp.type={target.timestamp_type}, so records would lose "
             f"their times; set {CREATE_TIME}"
         )
-    if target.retention is not None and not any(end for _, end in target.spans.values()):
-        yield (
-            f"topic {name} of the target has {target.retention}: Kafka would delete old records while they are "
-            "restored; set -1 until all is restored"
-        )
-    for partition, (start, _) in sorted(target.spans.items()):
-        if start > 0:
-            yield (
-                f"{partition} of the target begins at offset {start}: Kafka has deleted records there. Make the topic "
-                "anew, with retention.ms=-1 until all is restored"
-            )
+    yield from filter(None, (deleted(partition, start) for partition, (start, _) in sorted(target.spans.items())))
 
 
 def lost(backups: Iterable[TopicBackup]) -> list[Range]:

@@ -72,7 +72,9 @@ class TargetCluster:
                 raise error
             spans = {one: (starts.values[one], ends.values[one]) for one in partitions}
             settings = self._settings(name)
-            found[name] = TargetTopic(len(partitions), settings.get(_TIMESTAMP_TYPE), spans, _retention(settings))
+            is_compacted = "compact" in settings.get(_CLEANUP, "")
+            retention = _retention(settings)
+            found[name] = TargetTopic(len(partitions), settings.get(_TIMESTAMP_TYPE), spans, retention, is_compacted)
         return found
 
     def _settings(self, topic: str) -> dict[str, str]:
@@ -113,12 +115,14 @@ class TargetCluster:
             raise error(f"no producer id for {name}")
         return Producer(answer.producer_id, 0)
 
-    def ends(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Offset]:
+    def spans(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, tuple[Offset, Offset]]:
         self._leaders.clear()
         try:
-            return self._log.ends(partitions).values
+            # First the ends: a start that is older than its end could hide that records are gone.
+            ends, starts = self._log.ends(partitions).values, self._log.log_starts(partitions).values
         except errors.KafkaError:  # no broker answers now
             return {}
+        return {one: (starts[one], end) for one, end in ends.items() if one in starts}
 
     def last_record(self, partition: TopicPartition, end: Offset) -> pa.RecordBatch | None:
         request = ReadRequest(Range(partition, end - 1, end), _NO_PREFERENCE)

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Generator, Sequence
 
-from logpersister.backup.ranges import BackupObject, Piece
+from logpersister.backup.listing import TopicBackup
+from logpersister.backup.ranges import BackupObject, Piece, partition_backups
 from logpersister.ranges import Range, TopicPartition
 from logpersister.restore.plan import PartitionPlan
 from tests.unit.reader import record_batches as made
@@ -38,6 +39,9 @@ class Backup:
 
     def plan(self, stored: int = 0) -> PartitionPlan:
         return PartitionPlan(SOURCE, TARGET, self.pieces, stored)
+
+    def topic(self) -> TopicBackup:
+        return TopicBackup("id", 1, partition_backups(piece.object for piece in self.pieces))
 
     def read(self, key: str) -> Generator[bytes, None, None]:
         self.read_keys.append(key)

@@ -49,7 +49,16 @@ def test_each_partition_has_a_plan() -> None:
             target(retention="retention.ms=5"),
             "again of the target has retention.ms=5: Kafka would delete",
         ),
-        (backup((0, 5)), target(start=4, end=9), "again-0 of the target begins at offset 4"),
+        (
+            backup((0, 5)),
+            target(end=4, retention="retention.ms=5"),
+            "again of the target has retention.ms=5: Kafka would delete",
+        ),
+        (
+            backup((0, 9)),
+            target(start=4, end=9),
+            "again-0 of the target begins at offset 4: Kafka has deleted.*not produce them again. Make the topic anew",
+        ),
     ],
 )
 def test_what_cannot_be_restored(found: TopicBackup, there: TargetTopic | None, told: str) -> None:

@@ -1,6 +1,7 @@
 """Whatever fails, dies, or comes late between any two steps: each record is there once, in order.
 
-All courses with up to three faults are played, and mutants of what prevents duplicates are caught by some of them.
+Where Kafka deletes what is restored, that is told. All courses with up to three faults are played, and mutants of what
+prevents duplicates and losses are caught by some of them.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,11 +11,12 @@ import pytest
 from kafka.errors import KafkaError
 
 from logpersister.restore import execution
+from logpersister.restore import plan as planning
 from logpersister.restore.execution import restore
-from logpersister.restore.plan import RestoreError
+from logpersister.restore.plan import CREATE_TIME, PartitionPlan, RestoreError, TargetTopic, plan
 from logpersister.restore.record_batches import Batch, Producer, placed
-from tests.unit.restore.samples import TARGET, Backup, batch
-from tests.unit.restore.world import Died, World, scripts
+from tests.unit.restore.samples import SOURCE, TARGET, Backup, batch
+from tests.unit.restore.world import Died, Loss, World, all_deleted, compacted, most_deleted, scripts
 
 BACKUP = Backup(
     (0, 5, [batch(0, b"a", b"b"), batch(2, b"c"), batch(3, b"d", b"e", None)]),
@@ -29,10 +31,11 @@ Produces = Callable[[], Producer]
 def run(world: World, produces: Produces = lambda: PRODUCER) -> None:
     """Run processes until one comes to its end."""
     while True:
-        stored = len(world.log(TARGET).rows)
+        log = world.log(TARGET)
+        target = TargetTopic(1, CREATE_TIME, {TARGET: (log.start, len(log.rows))})
         try:
             restore(
-                [BACKUP.plan(stored)],
+                plan(SOURCE.topic, BACKUP.topic(), TARGET.topic, target),
                 world,
                 {TARGET.topic: produces()},
                 BACKUP.read,
@@ -68,6 +71,33 @@ def play(faults: int, produces: Produces = lambda: PRODUCER, *, with_another: bo
     return played
 
 
+def play_losing(faults: int, loss: Loss) -> int:
+    """Play all courses in which Kafka does something to the log; return in how many the restore came to its end."""
+    ended = 0
+
+    def ways_of(script: Sequence[int]) -> Sequence[int]:
+        nonlocal ended
+        world = World(script, loss=loss)
+        log = world.log(TARGET)
+        told = ""
+        try:
+            run(world)
+        except RestoreError as error:
+            told = str(error)
+        if told:
+            assert f"begins at offset {log.start}: Kafka has deleted the records before it" in told, script
+        else:
+            assert (log.start, values(world)) == (0, EXPECTED), script
+            ended += 1
+        world.arrive_late()
+        assert values(world) == EXPECTED[: len(log.rows)], script
+        return world.ways
+
+    for _ in scripts(faults, ways_of):
+        pass
+    return ended
+
+
 @pytest.fixture(autouse=True)
 def _two_in_flight(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(execution, "IN_FLIGHT", 2)
@@ -85,6 +115,16 @@ def test_each_record_once() -> None:
 @pytest.mark.slow
 def test_two_restores_at_once_do_no_harm() -> None:
     assert play(2, with_another=True) > 500
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("loss", "faults"), [(all_deleted, 2), (most_deleted, 3)])
+def test_records_that_kafka_deletes_meanwhile_are_told_and_not_produced_again(loss: Loss, faults: int) -> None:
+    assert play_losing(faults, loss) > 100
+
+
+def test_compaction_of_the_target_changes_nothing() -> None:
+    assert play_losing(2, compacted) > 200
 
 
 def test_a_producer_of_each_process_makes_duplicates() -> None:
@@ -126,3 +166,36 @@ def test_going_on_without_asking_loses_records(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(execution._PartitionRestore, "_fail", _always_confident)
     with pytest.raises((AssertionError, RestoreError)):
         play(1)
+
+
+def _nothing(*_: object) -> None:
+    """Find nothing."""
+
+
+def test_an_end_without_a_last_look_hides_what_is_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(execution, "_check_all_kept", _nothing)
+    with pytest.raises(AssertionError):
+        play_losing(1, all_deleted)
+
+
+def test_going_on_at_the_end_alone_hides_what_is_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (execution, planning):
+        monkeypatch.setattr(module, "deleted", _nothing)
+    with pytest.raises(AssertionError):
+        play_losing(1, most_deleted)
+
+
+def _first_record(
+    plan: PartitionPlan,
+    stored: int,
+    target: execution.Target,
+    read: execution.ReadObject,
+    check: Callable[..., None] = execution.check_stored,
+) -> None:
+    check(plan, min(stored, 1), target, read)
+
+
+def test_a_look_at_the_first_record_does_not_know_what_compaction_removes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(execution, "check_stored", _first_record)
+    with pytest.raises(AssertionError):
+        play_losing(2, compacted)

@@ -33,6 +33,10 @@ class Log:
     """Timestamp, key and value."""
     producers: dict[int, deque[tuple[int, int, int]]] = field(default_factory=dict)
     """First and last sequence number, and offset, of each batch."""
+    start: int = 0
+    """First offset that retention has left."""
+    compacted: set[int] = field(default_factory=set)
+    """Offsets whose records compaction has removed."""
 
     def append(self, data: bytes) -> Answer:
         batch = DefaultRecordBatch(data)
@@ -50,10 +54,36 @@ class Log:
         return base
 
 
+Loss = Callable[[Log], None]
+"""What Kafka does to a log at any time."""
+
+
+def all_deleted(log: Log) -> None:
+    """Delete as retention does, all segments."""
+    log.start = len(log.rows)
+
+
+def most_deleted(log: Log) -> None:
+    """Delete as retention does, all segments but the last, which has a record."""
+    log.start = max(log.start, len(log.rows) - 1)
+
+
+def compacted(log: Log) -> None:
+    """Keep the last record of each key. That of the whole log is in the active segment, which is never compacted."""
+    last = {key: offset for offset, (_, (key, _)) in enumerate(log.rows)}
+    log.compacted |= set(range(len(log.rows) - 1)) - set(last.values())
+
+
 class World:
     """`execution.Target`, whose luck is a script: a number at each crossroads, 0 where it ends."""
 
-    def __init__(self, script: Sequence[int] = (), *, others: Callable[["World"], None] | None = None) -> None:
+    def __init__(
+        self,
+        script: Sequence[int] = (),
+        *,
+        others: Callable[["World"], None] | None = None,
+        loss: Loss | None = None,
+    ) -> None:
         self._script = script
         self.ways: list[int] = []
         """How many ways there were at each crossroads."""
@@ -61,6 +91,7 @@ class World:
         self._late: list[tuple[TopicPartition, bytes]] = []
         self._others = others
         """Lets another restore run, from its begin to its end."""
+        self._loss = loss
 
     def _choose(self, ways: int) -> int:
         place = len(self.ways)
@@ -70,20 +101,32 @@ class World:
     def log(self, partition: TopicPartition) -> Log:
         return self.logs.setdefault(partition, Log())
 
-    def ends(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
+    def _lose(self) -> None:
+        if self._loss is not None and self._choose(2):
+            for log in self.logs.values():
+                self._loss(log)
+
+    def spans(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, tuple[int, int]]:
+        self._lose()
         if self._choose(2):
             return {}
-        return {partition: len(self.log(partition).rows) for partition in partitions}
+        logs = {partition: self.log(partition) for partition in partitions}
+        return {partition: (log.start, len(log.rows)) for partition, log in logs.items()}
 
     def last_record(self, partition: TopicPartition, end: int) -> pa.RecordBatch | None:
-        if self._choose(2):
+        self._lose()
+        log = self.log(partition)
+        if self._choose(2) or end <= log.start:
             raise errors.KafkaConnectionError
-        time, (key, value) = self.log(partition).rows[end - 1]
+        if end - 1 in log.compacted:
+            return None
+        time, (key, value) = log.rows[end - 1]
         row: dict[str, Any] = {"offset": end - 1, "timestamp": time, "key": key, "value": value, "headers": []}
         return pa.RecordBatch.from_pylist([row], RECORDS_WITH_HEADERS)
 
     def append(self, batches: Mapping[TopicPartition, Sequence[bytes]]) -> Mapping[TopicPartition, Sequence[Answer]]:
         self.arrive_late(lambda: bool(self._choose(2)))
+        self._lose()
         if self._others is not None and self._choose(2):
             others, self._others = self._others, None
             others(self)
