@@ -10,31 +10,24 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.cluster.conftest import PARTITIONS, MakePersister, install, unharmed, write_keys
-from tests.cluster.environment import MEMBER_IMAGE, OPERATOR_NAMESPACE, OWN_NODE, PATIENCE_SECONDS
+from tests.cluster.conftest import PARTITIONS, MakePersister, install, unharmed
+from tests.cluster.environment import MEMBER_IMAGE, OPERATOR_NAMESPACE, OWN_NODE
 from tests.cluster.kubectl import Kubectl
 from tests.cluster.lanes import lane
 from tests.cluster.node import images
 from tests.cluster.persister import Persister, waits_for_a_node
 from tests.integration.harness.workload import Workload
-from tests.stack import KafkaBroker, MinioServer
-from tests.stack.topics import Record, produce
 
 TOPIC = "rollouts"
 _MEMBERS = 3
 _OPERATOR = "app.kubernetes.io/name=logpersister-operator"
 _CANARY = {"canary": {"analysis": {"duration": "5s", "minRanges": 1}}}
 _SHADOW = {"groupId": "shadow-of-rollouts", "prefix": "shadow", "minRanges": 1}
-_PATIENT = {"canary": {"analysis": {"duration": "10s", "minRanges": 1}}}
 _LONG = {"canary": {"analysis": {"duration": "8m"}}}
 _SHORT = {"canary": {"analysis": {"duration": "5s", "minRanges": 1_000_000}}, "progressDeadline": "10s"}
 """What it has stored before it hangs does not let it pass."""
 _HANGS = "its /status has not answered|no progress for|became unready|it committed .* ranges"
 """What is noticed first."""
-_QUARANTINED = (
-    r"[\d,]+ of [\d,]+ records \([\d.]+%\) that it stored went into quarantine, and 0 of .* of the old revision; "
-    rf"for example {TOPIC}-\d@\d+: "
-)
 _on_our_node = pytest.mark.skipif(OWN_NODE not in os.environ, reason="the node of another's cluster is not ours")
 
 
@@ -93,54 +86,6 @@ def test_a_canary_that_cannot_store_is_withdrawn(persister: Persister) -> None:
         persister.apply(storage=storage)
     assert persister.wait_steady(_MEMBERS) == stable
     assert persister.restarts() == members, "the old members have seen nothing of it"
-
-
-@pytest.mark.soak
-def test_a_canary_whose_objects_are_refused_is_withdrawn(persister: Persister, minio: MinioServer) -> None:
-    """Its bucket takes all that members try when they start; what it has promised by then is stored by the others."""
-    stable, members, storage = persister.status()["revision"], persister.restarts(), persister.spec["storage"]
-    objects = f"arn:aws:s3:::{storage['bucket']}/{storage['prefix']}/{TOPIC}/*"
-    keys = minio.keys_for(
-        {"Effect": "Allow", "Action": "s3:*", "Resource": "arn:aws:s3:::*"},
-        {"Effect": "Deny", "Action": "s3:PutObject", "Resource": objects},
-    )
-    write_keys(persister.kubectl, "refused", keys)
-    persister.apply(storage=storage | {"secretName": "refused"}, rollout=_PATIENT)
-    try:
-        found = persister.wait("Stalled", "True", "RolloutFailed")
-        assert re.search("uploads? of it failed while those of the old revision succeed", found["message"])
-        persister.eventually("it is gone", lambda: persister.restarts().keys() == members.keys())
-        persister.group.wait_current(TOPIC, seconds=PATIENCE_SECONDS, explain=persister.explain)
-    finally:
-        persister.apply(storage=storage, rollout=_CANARY)
-    assert persister.wait_steady(_MEMBERS) == stable
-    assert persister.restarts() == members
-
-
-@pytest.mark.soak
-def test_a_canary_that_puts_into_quarantine_what_the_others_store_is_withdrawn(
-    persister: Persister, kafka: KafkaBroker
-) -> None:
-    """Not all that comes is JSON, though its parser takes it for that."""
-    stable, members = persister.status()["revision"], persister.restarts()
-    texts = [Record(b"no JSON", partition=partition) for partition in PARTITIONS for _ in range(50)]
-
-    def withdrawn() -> bool:
-        produce(kafka.bootstrap, TOPIC, texts)
-        return persister.condition("Stalled").get("reason") == "RolloutFailed"
-
-    persister.apply(value={"json": {}}, rollout=_PATIENT)
-    try:
-        persister.eventually("it is withdrawn", withdrawn)
-        assert re.search(_QUARANTINED, persister.condition("Stalled")["message"])
-        persister.eventually("it is gone", lambda: persister.restarts().keys() == members.keys())
-        persister.wait("RecordsParsing", "False", "RecordsQuarantined")
-        newest = persister.status()["quarantine"]["latest"][0]
-        assert f"/{TOPIC}/_quarantine/" in newest["key"]
-    finally:
-        persister.apply(value={"bytes": {}}, rollout=_CANARY)
-    assert persister.wait_steady(_MEMBERS) == stable
-    assert persister.restarts() == members, "what it stored stays where it is, and is stored once"
 
 
 @pytest.mark.soak
