@@ -5,8 +5,8 @@ moto itself is asked in a process of its own, because it changes the SDK of the 
 
 import json
 import sys
+import threading
 from collections.abc import Mapping, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -15,6 +15,7 @@ import boto3
 from botocore import xform_name
 from botocore.exceptions import ClientError
 
+from tests.stack.http_server import Request, serving
 from tests.stack.ports import LOOPBACK
 from tests.stack.server import Server, accepts
 
@@ -69,36 +70,20 @@ def _serve(port: int) -> None:
     """Answer on a port for ever."""
     from moto import mock_aws  # noqa: PLC0415 - in this process only
 
+    def answer(request: Request) -> tuple[int, bytes]:
+        operation = request.headers["x-amz-target"].partition(".")[2]
+        try:
+            status, said = 200, getattr(client, xform_name(operation))(**json.loads(request.body))
+        except ClientError as error:
+            found = error.response["Error"]
+            status, said = 400, {"__type": found["Code"], "Message": found["Message"]}
+        return status, json.dumps(said, default=str).encode()
+
     with mock_aws():
         client = boto3.client("glue", REGION, **_KEYS)
         client.create_registry(RegistryName="events")
-        with ThreadingHTTPServer((LOOPBACK, port), _handler(client)) as server:
-            server.serve_forever()
-
-
-def _handler(client: Any) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
-            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            operation = self.headers["X-Amz-Target"].partition(".")[2]
-            try:
-                status, answer = 200, getattr(client, xform_name(operation))(**asked)
-            except ClientError as error:
-                found = error.response["Error"]
-                status, answer = 400, {"__type": found["Code"], "Message": found["Message"]}
-            body = json.dumps(answer, default=str).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/x-amz-json-1.1")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            return None
-
-    return Handler
+        with serving(answer, headers={"Content-Type": "application/x-amz-json-1.1"}, place=(LOOPBACK, port)):
+            threading.Event().wait()
 
 
 if __name__ == "__main__":

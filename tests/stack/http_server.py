@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import MappingProxyType
 
-from tests.stack.ports import LOOPBACK
+from tests.stack.ports import LOOPBACK, in_url
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,11 @@ def serving(
     answer: Callable[[Request], tuple[int, bytes]],
     certificate: Path | None = None,
     headers: Mapping[str, str] = MappingProxyType({}),
+    place: tuple[str, int] = (LOOPBACK, 0),
 ) -> Iterator[str]:
     """Answer GET and POST by status and body; yield the URL. With a certificate and its key in one file, by TLS.
 
-    What is said with a redirection is where it points to. Each answer has the headers.
+    What is said with a redirection is where it points to. Each answer has the headers. Port 0 is a free one.
     """
 
     class Handler(BaseHTTPRequestHandler):
@@ -62,7 +63,10 @@ def serving(
         def log_message(self, *_: object) -> None:
             return None
 
-    with ThreadingHTTPServer((LOOPBACK, 0), Handler) as server:
+    class Server(ThreadingHTTPServer):
+        address_family = socket.AF_INET6 if ":" in place[0] else socket.AF_INET
+
+    with Server(place, Handler) as server:
         scheme = "http"
         if certificate is not None:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -72,7 +76,7 @@ def serving(
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
         try:
-            yield f"{scheme}://{LOOPBACK}:{server.server_address[1]}"
+            yield f"{scheme}://{in_url(place[0])}:{server.server_address[1]}"
         finally:
             server.shutdown()
             thread.join()
