@@ -1,17 +1,13 @@
 """FeedCollectors on a real API server: what runs, what is told, and how it ends."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.integration.harness.process import MemberProcess
 from tests.integration.kubernetes.operator_process import OperatorProcess, Resource
 from tests.integration.kubernetes.saying import answering
-from tests.stack import KafkaBroker
-from tests.stack.feed_server import feeds
 from tests.stack.kubernetes import Client, Refused
 from tests.stack.kubernetes.client import Document
 from tests.unit.collectors.samples import feed, says
@@ -118,50 +114,6 @@ def test_the_life_of_a_collector(
     for name in REPLICAS:
         api.delete(f"/api/v1/namespaces/{collector.namespace}/pods/{name}", gracePeriodSeconds="0")
     collector.eventually("it is gone", lambda: collector.get() is None)
-
-
-def test_replicas_run_what_their_objects_say_and_one_that_is_killed_stops_no_feed(
-    api: Client, collector: Collector, kafka: KafkaBroker, topic: Callable[..., str], tmp_path: Path
-) -> None:
-    """The processes of the pods, without a node: by the command line and the ConfigMap that pods would get."""
-    with feeds() as server, ExitStack() as stack:
-        urls = {kind: f"{server.url}/{kind}/1" for kind in ("changing", "steady", "gone")}
-        polled = [feed(kind, url=url, periodicity="400ms", silentAfter="6s") for kind, url in urls.items()]
-        collector.apply(
-            {"replicas": 2, "kafka": {"bootstrapServers": kafka.bootstrap, "topic": topic()}, "feeds": polled}
-        )
-        (owner,) = collector.wait_stateful_sets(1).values()
-        (config,) = collector.children("api/v1", "configmaps").values()
-        (container,) = owner["spec"]["template"]["spec"]["containers"]
-        manifest = tmp_path / "resource.json"
-        manifest.write_text(config["data"]["resource.json"])
-        first, second = (_run(stack, manifest, container["args"], name, address) for name, address in REPLICAS.items())
-        start(api, collector)
-        collector.wait("Ready", "True", "ReplicasReady")
-        collector.wait("KafkaReachable", "True", "KafkaTakesRecords")
-        told = collector.wait("FeedsSpeaking", "False", "FeedsSilent")
-        assert "gone (the server answers 404)" in told["message"]
-        assert collector.status()["feeds"]["total"] == 3
-        first.kill()
-        sent = second.status()["records"]["sent"]
-        second.wait("more is sent", lambda: second.status()["records"]["sent"] >= sent + 3)
-        collector.eventually("both are silent", lambda: collector.status()["feeds"]["silent"] == 2)
-        assert {one["id"] for one in collector.status()["feeds"]["worst"]} == {"gone", "steady"}
-
-
-def _run(stack: ExitStack, manifest: Path, arguments: Sequence[str], name: str, address: str) -> MemberProcess:
-    """Run what a pod would, with the paths of this machine."""
-    here = {
-        f"/etc/logpersister/{manifest.name}": str(manifest),
-        "$(POD_NAME)": name,
-        "/var/spool/logpersister/records": str(manifest.with_name(name)),
-        ":8080": f"{address}:8080",
-    }
-    command, *options = (here.get(one, one) for one in arguments)
-    assert here.keys() <= set(arguments)
-    process = MemberProcess(manifest, manifest.with_name(f"{name}.log"), *options, command=command)
-    stack.callback(process.clean_up)
-    return process
 
 
 def test_what_the_api_server_refuses(collector: Collector) -> None:

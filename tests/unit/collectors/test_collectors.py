@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from logpersister.cli.arguments import parser
 from logpersister.cli.context import collector as read_collector
 from logpersister.forms.sparse import sparse
 from logpersister_operator.cluster.kinds import Document
@@ -73,8 +74,12 @@ class _Dumper(yaml.SafeDumper):
 
 def test_replicas_read_what_the_resource_says(tmp_path: Path) -> None:
     document = collector(**SPECS["large"])
-    (config,) = [one for one in decide(state(document)).apply if one["kind"] == "ConfigMap"]
-    (tmp_path / "resource.json").write_text(config["data"]["resource.json"])
+    children = {one["kind"]: one for one in decide(state(document)).apply}
+    (tmp_path / "resource.json").write_text(children["ConfigMap"]["data"]["resource.json"])
+    (container,) = children["StatefulSet"]["spec"]["template"]["spec"]["containers"]
+    arguments = parser().parse_args(container["args"])
+    assert str(arguments.file) == "/etc/logpersister/resource.json"
+    assert "/etc/logpersister" in [mount["mountPath"] for mount in container["volumeMounts"]]
     read = read_collector(str(tmp_path / "resource.json"))
     wanted = state(document).parsed.manifest
     assert wanted is not None
