@@ -20,33 +20,10 @@ def alerts() -> str:
     return yaml.safe_dump(rendered.one("PrometheusRule", "logpersister")["spec"], width=10_000)
 
 
-def play(folder: Path, alerts: str) -> str:
-    """Play all scenes with the alerts given."""
-    (folder / "rules.yaml").write_text(alerts)
-    (folder / SCENES.name).write_text(SCENES.read_text())
-    return complaints("promtool", "test", "rules", folder / SCENES.name)
-
-
 def test_alerts_tell_what_they_are_for_and_nothing_else(alerts: str, tmp_path: Path) -> None:
-    assert play(tmp_path, alerts) == ""
-
-
-@pytest.mark.parametrize(
-    ("right", "wrong"),
-    [
-        ("logpersister_lag_seconds", "logpersister_lag_second"),
-        pytest.param("* 3 * 900", "* 4 * 900", marks=pytest.mark.soak),
-        pytest.param("(resource_namespace, resource_name)", "(resource_name)", marks=pytest.mark.soak),
-        pytest.param('"namespace", "$1"', '"somewhere", "$1"', marks=pytest.mark.soak),
-        ("for: 12h", "for: 14h"),
-        pytest.param("{{ $labels.kind }}", "{{ $labels.kinds }}", marks=pytest.mark.soak),
-        pytest.param("offset 1h", "offset 2h", marks=pytest.mark.soak),
-        pytest.param("[1h])),", "[5m])),", marks=pytest.mark.soak),
-    ],
-)
-def test_the_scenes_find_what_is_wrong(alerts: str, tmp_path: Path, right: str, wrong: str) -> None:
-    assert right in alerts
-    assert play(tmp_path, alerts.replace(right, wrong)) != ""
+    (tmp_path / "rules.yaml").write_text(alerts)
+    (tmp_path / SCENES.name).write_text(SCENES.read_text())
+    assert complaints("promtool", "test", "rules", tmp_path / SCENES.name) == ""
 
 
 def test_each_alert_is_played_where_it_tells_and_where_not(alerts: str) -> None:
@@ -66,12 +43,6 @@ def test_expressions_of_the_dashboard_are_promql(tmp_path: Path) -> None:
     file = tmp_path / "rules.yaml"
     file.write_text(yaml.safe_dump({"groups": [{"name": "dashboard", "rules": records}]}))
     assert complaints("promtool", "check", "rules", "--lint-fatal", file) == ""
-    records[0]["expr"] += ")"
-    file.write_text(yaml.safe_dump({"groups": [{"name": "dashboard", "rules": records}]}))
-    assert "panel:0" in complaints("promtool", "check", "rules", "--lint-fatal", file)
-    records[0] = records[1]
-    file.write_text(yaml.safe_dump({"groups": [{"name": "dashboard", "rules": records}]}))
-    assert "Metric: panel:1" in complaints("promtool", "check", "rules", "--lint-fatal", file)
 
 
 def _with_values(expression: str) -> str:

@@ -1,18 +1,13 @@
 """Set-up by groups: what a target waits for, in which order, and which programs of the machine it asks for."""
 
-import subprocess
 import threading
 from pathlib import Path
 
 import preflight
 import pytest
 from inventory import parts
-from logged import ROOT
 from part import GROUPS, Part, next_part, selected
 from prepare import prepare_all
-
-_NODE = "kube-apiserver etcd kube-controller-manager kube-scheduler kubelet kube-proxy pause kubectl helm"
-"""What the demo on a node needs beside the demo without one."""
 
 
 def names_of(*names: str) -> set[str]:
@@ -43,30 +38,6 @@ def test_machines_are_asked_only_for_what_a_group_is_made_with() -> None:
     assert tools_of("unit") == {"Rust", "a C compiler"}
     assert tools_of("stack") == {"Rust", "a C compiler", "Java", "Maven"}
     assert tools_of("test") == {tool.name for tool in preflight.TOOLS}
-
-
-@pytest.mark.parametrize(
-    ("target", "prepared"),
-    [
-        *((target, "code") for target in ("lint", "types", "layers")),
-        *((target, "unit") for target in ("quick", "unit", "model", "crds")),
-        *((target, "stack") for target in ("demo", "stack")),
-        *((f"{target} ARGS=--s3=minio", "stack minio") for target in ("demo", "stack")),
-        ("demo ARGS=kubernetes", f"stack {_NODE}"),
-        ("chaos", "stack minio registry iceberg hive"),
-        ("chaos ARGS=--spark", "stack minio registry iceberg hive iceberg-spark"),
-        ("bench", "bench"),
-        ("bench ARGS=operator", "bench kube-apiserver etcd"),
-        *((target, "test") for target in ("setup", "pytest")),
-        ("soak", "soak"),
-        ("cluster-up", "cluster"),
-    ],
-)
-def test_a_target_asks_for_its_group(target: str, prepared: str) -> None:
-    shown = subprocess.run(["make", "--dry-run", *target.split()], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert f"scripts/prepare.py {prepared}" in [
-        line.rstrip(" \\").partition(" ")[2] for line in shown.stdout.splitlines()
-    ]
 
 
 def test_a_part_is_not_made_where_a_better_one_is_wanted_or_ready(tmp_path: Path) -> None:
