@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from tests.integration.harness.process import MemberProcess
 from tests.integration.harness.scene import PREFIX, Scene
 from tests.integration.harness.verification import Verify, said
 from tests.stack.fault_proxy import FaultProxy
-from tests.stack.topics import Record, delete_records, produce
+from tests.stack.topics import Record, delete_records, produce, read_all
 
 CreateTopic = Callable[..., str]
 
@@ -287,3 +287,10 @@ def test_every_format_that_keeps_records_is_a_source_of_the_same_objects(
                 found[of][rest] = content["Body"].read()
         assert found["2"] == found["3"]
         assert len(found["2"]) >= 2, "ranges of both partitions"
+
+    to = scene.kafka.bootstrap
+    said("restore", "-f", str(backup), "--to", to, "--topics", sequences, code=Exit.INVALID)
+    said("restore", "-f", str(backup), "--to", to, "--topics", lines, "--rename", f"{lines}={lines}.again")
+    had, again = (read_all(to, name) for name in (lines, f"{lines}.again"))
+    for number, records in had.items():
+        assert [replace(one, offset=None) for one in again[number]] == [replace(one, offset=None) for one in records]

@@ -12,6 +12,7 @@ from typing import Any, Final, TextIO, TypeVar
 import yaml
 from kafka.errors import KafkaError
 
+from logpersister.backup.kept import PARTS, kept_parts, unfit
 from logpersister.backup.listing import TopicBackup, read_backup
 from logpersister.cli import brokers, bucket, context
 from logpersister.cli.exits import CommandError, Exit, UnreachableError
@@ -42,11 +43,7 @@ Result = TypeVar("Result")
 def run(arguments: argparse.Namespace) -> int:
     """Restore; what is wrong is found before anything is produced, where it can be known then."""
     resource, secrets = context.begin(arguments)
-    if resource.spec.output.format != "kafka":
-        raise CommandError(
-            f"spec.output: {resource.spec.output.format} does not keep all of a record; restore reads output.kafka",
-            Exit.INVALID,
-        )
+    _check_kept(resource, arguments.topics)
     names = _names(arguments)
     _check_writable(arguments.offsets)
     with (
@@ -72,6 +69,16 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _show(restored, moves, states, sys.stdout, dry_run=arguments.dry_run)
     return Exit.OK
+
+
+def _check_kept(resource: LogPersister, topics: Sequence[str]) -> None:
+    """Raise CommandError unless objects have all of each record."""
+    for spec in map(resource.spec.for_topic, topics):
+        problem = unfit(spec)
+        if problem is None and kept_parts(spec) != frozenset(PARTS):
+            problem = f"spec.output: {spec.output.format} does not keep all of a record"
+        if problem is not None:
+            raise CommandError(f"{problem}; restore reads output.kafka, and output.jsonl of any bytes", Exit.INVALID)
 
 
 def _hear_nothing(_: str) -> None:
@@ -157,7 +164,10 @@ class _Restored:
     def plan(self, *, dry_run: bool) -> None:
         """Find out what is to be done, and make topics. Raises RestoreError, of all topics together."""
         group = self._resource.group_id
-        self._backups = {topic: read_backup(self._store, group, topic) for topic in self._names}
+        spec = self._resource.spec
+        self._backups = {
+            topic: read_backup(self._store, group, topic, spec=spec.for_topic(topic)) for topic in self._names
+        }
         existing = self._target.topics(self._names.values())
         self.plans = self._planned(existing)
         self.made = sorted(set(self._names.values()) - existing.keys())

@@ -17,9 +17,12 @@ from kafka import errors
 from logpersister.backoff import Backoff
 from logpersister.backup.ranges import Piece
 from logpersister.formats.damage import ContentError
+from logpersister.formats.kafka.write import EXTENSION
+from logpersister.formats.text.settings import TextSpec
+from logpersister.pipeline.backup_content import records_of
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.restore.plan import PartitionPlan, RestoreError, deleted
-from logpersister.restore.record_batches import Batch, Producer, batches, behind, frames, placed, rows_of
+from logpersister.restore.record_batches import Batch, Producer, batches, behind, encoded, frames, placed, rows_of
 
 PARTITIONS: Final = 16
 """Partitions that are restored at a time: an object of each is being read."""
@@ -263,7 +266,7 @@ def _counted(piece: Piece, read: ReadObject) -> Iterator[Batch]:
     found = 0
     with closing(read(piece.object.key)) as content:
         try:
-            for batch in batches(frames(content), piece.range.start, piece.range.end):
+            for batch in _batches(piece, content):
                 found += batch.records
                 yield batch
         except ContentError as error:
@@ -271,3 +274,12 @@ def _counted(piece: Piece, read: ReadObject) -> Iterator[Batch]:
     if piece.is_whole and found != piece.object.records:
         told = f"it has {found} records of its range, and its facts say {piece.object.records}"
         raise ContentError(f"{piece.object.key}: {told}")
+
+
+def _batches(piece: Piece, content: Iterator[bytes]) -> Iterator[Batch]:
+    """Yield the records of a piece: record batches as they are, those of other formats encoded anew."""
+    if piece.object.key.endswith(EXTENSION):
+        yield from batches(frames(content), piece.range.start, piece.range.end)
+    else:
+        for rows in records_of(piece, content, TextSpec(), headers=True):
+            yield from encoded(rows)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from logpersister.backup.ranges import Piece
-from logpersister.pipeline.reader.segment import Segment
+from logpersister.formats.text.settings import TextSpec
+from logpersister.pipeline.backup_content import records_of
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.restore.execution import ReadObject
 from logpersister.restore.plan import PartitionPlan
@@ -65,7 +66,7 @@ def offset_map(plan: PartitionPlan, read: ReadObject) -> OffsetMap:
 
 
 def _add(found: OffsetMap, piece: Piece, read: ReadObject) -> None:
-    for batch in Segment(read(piece.object.key), piece.range.start, piece.range.end).batches():
+    for batch in records_of(piece, read(piece.object.key), TextSpec(), headers=False):
         offsets = batch.column("offset").to_numpy()
         begins = np.concatenate([[0], np.flatnonzero(np.diff(offsets) != 1) + 1, [len(offsets)]])
         for begin, end in zip(begins[:-1].tolist(), begins[1:].tolist(), strict=True):

@@ -60,7 +60,11 @@ def plan(topic: str, backup: TopicBackup, target_name: str, target: TargetTopic 
         raise RestoreError(
             f"{topic}: the backup has no object of it; logpersister ls lists its topics, see also groupId and prefix"
         )
-    problems = [*_holes(backup), *(() if target is None else _unfit(target_name, backup.partition_count, target))]
+    problems = [
+        *_holes(backup),
+        *_flaws(backup),
+        *(() if target is None else _unfit(target_name, backup.partition_count, target)),
+    ]
     if problems:
         raise RestoreError("\n".join(problems))
     plans = []
@@ -94,6 +98,13 @@ def _holes(backup: TopicBackup) -> Iterator[str]:
                 f"{hole}: no object of the backup has these offsets, and no note says why; bring the object back "
                 "(bucket versions), or store the range again in a higher generation while Kafka has it"
             )
+
+
+def _flaws(backup: TopicBackup) -> Iterator[str]:
+    for found in backup.partitions.values():
+        for piece in found.pieces:
+            if piece.object.flaw is not None:
+                yield f"{piece.range}: object {piece.object.key!r} does not have its records: {piece.object.flaw}"
 
 
 def _unfit(name: str, partitions: int, target: TargetTopic) -> Iterator[str]:

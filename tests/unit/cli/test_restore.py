@@ -13,7 +13,10 @@ from tests.unit.manifest.documents import changed
 @pytest.mark.parametrize(
     ("output", "options", "told"),
     [
-        ({"text": {}}, [], "spec.output: text does not keep all of a record; restore reads output.kafka"),
+        ({"text": {}}, [], "spec.output: text does not keep all of a record; restore reads output.kafka, and"),
+        ({"sequencefile": {"key": "messagepack"}}, [], "spec.output: sequencefile does not keep all of a record"),
+        ({"jsonl": {"kafkaColumns": ["offset"]}}, [], "has no key, timestamp, headers, so objects have not all"),
+        ({"jsonl": {}}, ["--to", "nowhere"], "--to nowhere: "),
         ({"kafka": {}}, ["--rename", "orders=new"], "--rename: orders=new is not OLD=NEW with a topic of --topics"),
         ({"kafka": {}}, ["--rename", "clicks"], "--rename: clicks is not OLD=NEW"),
         ({"kafka": {}}, ["--rename", "clicks=views"], "--rename: two topics would become one"),

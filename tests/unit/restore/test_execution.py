@@ -1,17 +1,21 @@
 """What a restore reads and skips, and what ends it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 
 import pytest
 from kafka import errors
 
+from logpersister.backup.ranges import Piece
 from logpersister.formats.damage import ContentError
 from logpersister.ranges import TopicPartition
 from logpersister.restore import execution
 from logpersister.restore.execution import PATIENCE_SECONDS, Answer, restore
-from logpersister.restore.plan import RestoreError
+from logpersister.restore.offset_table import offset_map
+from logpersister.restore.plan import PartitionPlan, RestoreError
 from logpersister.restore.record_batches import Batch, Producer, placed
-from tests.unit.restore.samples import TARGET, Backup, batch
+from tests.unit.formats import samples
+from tests.unit.pipeline.test_backup_content import HOSTILE, JSONL, stored
+from tests.unit.restore.samples import SOURCE, TARGET, Backup, batch
 from tests.unit.restore.world import World
 
 Sent = Mapping[TopicPartition, Sequence[bytes]]
@@ -147,3 +151,17 @@ def test_large_batches_go_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     run(backup(), few)
     assert (many.sent, few.sent) == ([1, 2], [1, 1, 1])
     assert few.log(TARGET).rows == many.log(TARGET).rows
+
+
+@pytest.mark.parametrize("there", range(3))
+def test_lines_become_records_and_are_gone_on_within(there: int) -> None:
+    made, content = stored(JSONL[0], samples.with_headers(samples.batch(HOSTILE)))
+    plan, world = PartitionPlan(SOURCE, TARGET, (Piece(made.range, made),), there), World()
+    world.log(TARGET).rows = [(one.timestamp, (one.key, one.value)) for one in HOSTILE[:there]]
+
+    def read(_: str) -> Generator[bytes, None, None]:
+        yield content
+
+    restore([plan], world, {TARGET.topic: Producer(1, 0)}, read, lambda _, __: None)
+    assert world.log(TARGET).rows == [(one.timestamp, (one.key, one.value)) for one in HOSTILE]
+    assert offset_map(plan, read).runs() == [(5, 0, 3)]

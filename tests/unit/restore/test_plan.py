@@ -1,5 +1,7 @@
 """What is refused before anything is produced, and what it says."""
 
+from dataclasses import replace
+
 import pytest
 
 from logpersister.backup.listing import TopicBackup
@@ -15,6 +17,12 @@ def backup(*spans: tuple[int, int], partitions: int = 2, notes: tuple[Explained,
         BackupObject(f"{start}", Range(PARTITION, start, end), 1, end - start, start, end - 1) for start, end in spans
     ]
     return TopicBackup("id", partitions, partition_backups(objects, notes))
+
+
+def flawed() -> TopicBackup:
+    """A backup with an object that cannot tell its records."""
+    one = BackupObject("0", Range(PARTITION, 0, 5), 1, 5, 0, 4, flaw="2 of its records have null values")
+    return replace(backup(), partitions=partition_backups([one]))
 
 
 def target(
@@ -42,6 +50,7 @@ def test_each_partition_has_a_plan() -> None:
     [
         (backup(), None, "clicks: the backup has no object of it"),
         (backup((0, 5), (9, 12), (13, 14)), None, r"clicks-1\[5,9\).*\nclicks-1\[12,13\)"),
+        (flawed(), None, r"clicks-1\[0,5\): object '0' does not have its records: 2 of its records have null values"),
         (backup((0, 5)), target(3), "again of the target has 3 partitions, the backup has 2"),
         (backup((0, 5)), target(kind="LogAppendTime"), "message.timestamp.type=LogAppendTime"),
         (
