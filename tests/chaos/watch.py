@@ -1,6 +1,5 @@
 """Measures while it happens: how far the groups have come, and who says that only a restart helps."""
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,12 +7,12 @@ from kafka.admin import KafkaAdminClient
 from kafka.errors import KafkaError
 
 from tests.chaos.chronicle import Chronicle
-from tests.chaos.crew import Crew, Place, is_unhealthy
+from tests.chaos.crew import Crew, is_unhealthy
+from tests.chaos.looking import Looking
 from tests.chaos.outputs import Output
 from tests.chaos.witnesses import progress
 from tests.stack.clients import admin_client
 
-_INTERVAL_SECONDS = 1.0
 _ASK_MS = 3_000
 
 
@@ -38,47 +37,23 @@ class Pace:
         self.largest_lag = max(self.largest_lag, lag)
 
 
-class Watch:
-    """A thread that looks every second; nothing that it cannot ask stops it."""
+class Watch(Looking):
+    """Looks at members and groups; nothing that it cannot ask stops it."""
 
     def __init__(self, crew: Crew, chronicle: Chronicle, bootstrap: str, outputs: Sequence[Output]) -> None:
+        super().__init__()
         self.paces = {output.name: Pace() for output in outputs}
         self._crew = crew
         self._chronicle = chronicle
         self._bootstrap = bootstrap
         self._topics = {output.name: [topic.name for topic in output.topics] for output in outputs}
         self._admin: KafkaAdminClient | None = None
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
-        self.failure: BaseException | None = None
 
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._stopping.set()
-        self._thread.join(60)
-        self._close()
-
-    def _run(self) -> None:
-        try:
-            while not self._stopping.wait(_INTERVAL_SECONDS):
-                for place in list(self._crew.places):
-                    self._look_at(place)
-                self._look_at_groups()
-        except BaseException as error:  # noqa: BLE001 - told in the end
-            self.failure = error
-
-    # members
-
-    def _look_at(self, place: Place) -> None:
-        process = place.process
-        if process is not None and place.up and is_unhealthy(process):
-            place.unhealthy = True
-
-    # groups
-
-    def _look_at_groups(self) -> None:
+    def look(self) -> None:
+        for place in list(self._crew.places):
+            process = place.process
+            if process is not None and place.up and is_unhealthy(process):
+                place.unhealthy = True
         try:
             if self._admin is None:
                 self._admin = admin_client(self._bootstrap, request_timeout_ms=_ASK_MS, bootstrap_timeout_ms=_ASK_MS)
@@ -87,6 +62,10 @@ class Watch:
                 pace.note(self._chronicle.seconds, sum(one.committed for one in stands), sum(one.end for one in stands))
         except (KafkaError, OSError):
             self._close()
+
+    def stop(self) -> None:
+        super().stop()
+        self._close()
 
     def _close(self) -> None:
         if self._admin is not None:
