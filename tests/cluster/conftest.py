@@ -26,7 +26,7 @@ from tests.cluster.environment import (
 from tests.cluster.explanation import explain
 from tests.cluster.kubectl import Kubectl
 from tests.cluster.lanes import lane
-from tests.cluster.persister import OPERATOR_LABEL, Persister
+from tests.cluster.persister import Persister
 from tests.integration.harness.verification import Verify, run_verify
 from tests.integration.harness.workload import Workload
 from tests.stack import KafkaBroker, MinioServer
@@ -36,7 +36,7 @@ from tests.stack.topics import create_topic
 _SECONDS = 4 * PATIENCE_SECONDS
 """Of a whole test: more than what it waits for, so that a wait that fails can say why."""
 RELEASE = "logpersister"
-PROMPT = {"lagSeconds": 2, "reportSeconds": 2, "secretSeconds": 5}
+_PROMPT = {"lagSeconds": 2, "reportSeconds": 2, "secretSeconds": 5}
 """Settings of an operator that looks often."""
 _ABANDONED_SOCKETS = "ignore:unclosed <socket.socket:ResourceWarning"
 """kafka-python leaves a socket to the garbage collector when one of the tests' clients is closed while it connects."""
@@ -60,12 +60,9 @@ _RECORDS = 500
 
 
 class MakePersister(Protocol):
-    """Applies a resource of that name over one topic, with the sections of its spec that are not as usual.
+    """Applies a resource of that name over one topic, with the sections of its spec that are not as usual."""
 
-    ``operator`` is the namespace of the one that looks after it, for which the test has to see.
-    """
-
-    def __call__(self, name: str, topic: str, operator: str = OPERATOR_NAMESPACE, **sections: Any) -> Persister: ...
+    def __call__(self, name: str, topic: str, **sections: Any) -> Persister: ...
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -132,19 +129,19 @@ def install(*, member: str | None = None) -> None:
     """Install the operator by its chart, or bring it to the images of these tests, or to another one of members."""
     values = {
         "image": {"operator": os.environ[OPERATOR_IMAGE], "member": member or os.environ[MEMBER_IMAGE]},
-        "settings": PROMPT | {"resourceSelector": f"!{OPERATOR_LABEL}"},
+        "settings": _PROMPT,
     }
     release("upgrade", "--install", RELEASE, str(CHART), "--create-namespace", "--wait", values=values)
 
 
-def release(*arguments: str, values: Mapping[str, Any] | None = None, namespace: str = OPERATOR_NAMESPACE) -> str:
-    """Run helm in an operator's namespace; a failure tells what is there."""
-    options = ("--namespace", namespace, f"--timeout={PATIENCE_SECONDS:.0f}s")
+def release(*arguments: str, values: Mapping[str, Any] | None = None) -> str:
+    """Run helm in the operator's namespace; a failure tells what is there."""
+    options = ("--namespace", OPERATOR_NAMESPACE, f"--timeout={PATIENCE_SECONDS:.0f}s")
     environment = {"KUBECONFIG": os.environ["KUBECONFIG"]}
     try:
         return helm(*arguments, *options, values=values, environment=environment, seconds=PATIENCE_SECONDS + 60)
     except HelmError as error:
-        raise AssertionError(f"{error}\n{explain(Kubectl(namespace))}") from None
+        raise AssertionError(f"{error}\n{explain(Kubectl(OPERATOR_NAMESPACE))}") from None
 
 
 @pytest.fixture(scope="module")
@@ -183,12 +180,8 @@ def unharmed(persister: Persister) -> Iterator[None]:
 
 def write_secret(kubectl: Kubectl, secret_key: str) -> None:
     """Write the Secret that resources name."""
-    write_keys(kubectl, "s3", {"AWS_ACCESS_KEY_ID": MinioServer.access_key, "AWS_SECRET_ACCESS_KEY": secret_key})
-
-
-def write_keys(kubectl: Kubectl, name: str, keys: Mapping[str, str]) -> None:
-    """Write a Secret with keys of the storage."""
-    kubectl.apply({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": keys})
+    keys = {"AWS_ACCESS_KEY_ID": MinioServer.access_key, "AWS_SECRET_ACCESS_KEY": secret_key}
+    kubectl.apply({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s3"}, "stringData": keys})
 
 
 @pytest.fixture(scope="module")
@@ -240,7 +233,7 @@ def make_persister(
     directory = tmp_path_factory.mktemp("manifests")
     made: list[Persister] = []
 
-    def make(name: str, topic: str, operator: str = OPERATOR_NAMESPACE, **sections: Any) -> Persister:
+    def make(name: str, topic: str, **sections: Any) -> Persister:
         if topic not in [one.topic for one in made]:
             create_topic(kafka.bootstrap, topic, partitions=len(PARTITIONS))
         storage = {"endpoint": s3.endpoint, "region": minio.region, "secretName": "s3"}
@@ -255,7 +248,7 @@ def make_persister(
             "rollout": {"canary": {"analysis": {"duration": "0s", "minRanges": 0}}},
         }
         # The group has the name of the resource, and Kafka outlives the modules.
-        persister = Persister(kubectl, f"{name}-{unique}", spec, topic, directory, operator)
+        persister = Persister(kubectl, f"{name}-{unique}", spec, topic, directory)
         made.append(persister)
         persister.apply(**sections)
         return persister

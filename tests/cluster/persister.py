@@ -16,9 +16,6 @@ from tests.integration.harness.waiting import eventually
 
 MEMBERS = "app.kubernetes.io/component=member"
 EXECUTORS = "app.kubernetes.io/component=executor"
-OPERATOR_LABEL = "tests.logpersister.dev/operator"
-"""Of a resource that another operator than the common one looks after: its namespace."""
-
 _OPERATORS = "app.kubernetes.io/name=logpersister-operator"
 
 
@@ -27,18 +24,9 @@ class Persister:
 
     kind = "LogPersister"
 
-    def __init__(
-        self,
-        kubectl: Kubectl,
-        name: str,
-        spec: Mapping[str, Any],
-        topic: str,
-        directory: Path,
-        operator: str = OPERATOR_NAMESPACE,
-    ) -> None:
+    def __init__(self, kubectl: Kubectl, name: str, spec: Mapping[str, Any], topic: str, directory: Path) -> None:
         self.kubectl = kubectl
         self.name = name
-        self.operator = operator
         self.topic = topic
         self.spec: Document = copy.deepcopy(dict(spec))
         self.group = Group(self.spec["kafka"]["bootstrapServers"], name)
@@ -51,11 +39,10 @@ class Persister:
 
     @property
     def document(self) -> Document:
-        labels = {} if self.operator == OPERATOR_NAMESPACE else {OPERATOR_LABEL: self.operator}
         return {
             "apiVersion": "logpersister.dev/v1alpha1",
             "kind": self.kind,
-            "metadata": {"name": self.name, "namespace": self.kubectl.namespace, "labels": labels},
+            "metadata": {"name": self.name, "namespace": self.kubectl.namespace},
             "spec": self.spec,
         }
 
@@ -169,7 +156,7 @@ class Persister:
                 f"\n{self.name}: {json.dumps(numbers)[:2000]}",
                 conditions(document),
                 explain(self.kubectl, selector),
-                explain(Kubectl(self.operator), _OPERATORS),
+                explain(Kubectl(OPERATOR_NAMESPACE), _OPERATORS),
             ]
         )
 

@@ -1,18 +1,18 @@
 """What goes wrong in a cluster, one after another, to one resource: it recovers, and nothing is lost or doubled."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import pytest
 
 from tests.cluster.conftest import PARTITIONS, RELEASE, MakePersister, install, release, unharmed, write_secret
 from tests.cluster.environment import OPERATOR_NAMESPACE, OWN_NODE
-from tests.cluster.kubectl import Kubectl
+from tests.cluster.kubectl import Document, Kubectl
 from tests.cluster.node import Node
-from tests.cluster.persister import Persister, ready
+from tests.cluster.persister import Persister, ready, waits_for_a_node
 from tests.integration.harness.workload import Workload
-from tests.stack import MinioServer
+from tests.stack import KafkaBroker, MinioServer
 from tests.stack.fault_proxy import Answer, FaultProxy
 
 TOPIC = "mishaps"
@@ -117,6 +117,35 @@ def test_the_release_is_uninstalled_and_installed_again(persister: Persister, wo
         persister.eventually("it is looked after again", lambda: persister.metadata().get("finalizers"))
     persister.wait("Ready", "True", "MembersReady")
     assert persister.restarts() == members, "they are taken over"
+
+
+@pytest.mark.alone
+def test_the_node_is_drained_while_no_member_is_ready(persister: Persister, kafka: KafkaBroker) -> None:
+    """Of two, a budget that counts those that are not ready lets none go."""
+    persister.apply(members=2)
+    persister.eventually("two members", lambda: len(persister.pods()) == 2)
+    first = persister.restarts().keys()
+    kafka.suspend()
+    try:
+        persister.kubectl("delete", "pods", *persister.pods(), "--grace-period=0", "--force")
+        persister.eventually("two others run", lambda: len(_running(persister, first)) == 2)
+        second = _running(persister, first)
+        assert not any(map(ready, second.values())), "they wait for the brokers"
+        nodes = {pod["spec"]["nodeName"] for pod in second.values()}
+        try:
+            persister.drain(nodes)
+            assert not persister.restarts().keys() & second.keys()
+            persister.eventually("all wait for a node", lambda: all(map(waits_for_a_node, persister.pods().values())))
+        finally:
+            persister.kubectl("uncordon", *nodes)
+    finally:
+        kafka.resume()
+
+
+def _running(persister: Persister, before: Collection[str]) -> dict[str, Document]:
+    """Return the members that run and were not there before, by the uid of their pod."""
+    pods = {pod["metadata"]["uid"]: pod for pod in persister.pods().values()}
+    return {uid: pod for uid, pod in pods.items() if uid not in before and pod["status"]["phase"] == "Running"}
 
 
 def _ready_but(persister: Persister, uid: str) -> bool:
