@@ -271,19 +271,6 @@ def test_two_releases_can_stand_beside_each_other() -> None:
     assert not cluster_wide("one") & cluster_wide("two")
 
 
-def test_hooks_run_only_before_the_release_is_deleted_and_in_helm_test(default: Rendered) -> None:
-    hooks = [one for one in default.all if is_hook(one) and one["kind"] != "Pod"]
-    assert {one["kind"] for one in hooks} == {
-        "ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "Job",
-    }  # fmt: skip
-    for hook in hooks:
-        assert hook["metadata"]["annotations"]["helm.sh/hook"] == "pre-delete"
-        assert "hook-succeeded" in hook["metadata"]["annotations"]["helm.sh/hook-delete-policy"]
-    weights = {one["kind"]: int(one["metadata"]["annotations"]["helm.sh/hook-weight"]) for one in hooks}
-    assert weights["ServiceAccount"] < weights["RoleBinding"] < weights["Job"], "each needs the one before"
-    assert not render({"release": {"enabled": False}}).of_kind("Job")
-
-
 def test_the_hook_calls_the_program_as_it_wants_to_be_called(
     default: Rendered, capsys: pytest.CaptureFixture[str]
 ) -> None:

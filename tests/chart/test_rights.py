@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from logpersister_operator.cluster.kinds import CHILDREN, OF_EXECUTORS
 from tests.chart.combinations import COMBINATIONS, EVERYTHING, EVERYTHING_IN_NAMESPACES, NAMESPACES
 from tests.chart.helm import CHART, Rendered, render
 from tests.chart.rights import Right, rights
@@ -37,26 +36,6 @@ def test_no_right_is_for_everything(values: dict[str, Any]) -> None:
         for right in rights(role["rules"]):
             assert "*" not in right
             assert right[2] not in ("escalate", "bind", "impersonate")
-
-
-def test_of_secrets_it_gets_those_whose_names_it_knows() -> None:
-    assert {verb for _, kind, verb in operator_rights(render()) if kind == "secrets"} == {"get"}
-
-
-def test_it_may_do_to_each_kind_of_child_what_is_done_to_children() -> None:
-    for values, kinds in (({}, set(CHILDREN)), (WITHOUT_EXECUTORS, set(CHILDREN) - set(OF_EXECUTORS))):
-        found = operator_rights(render(values))
-        for kind in CHILDREN:
-            group = kind.api_version.partition("/")[0] if "/" in kind.api_version else ""
-            for verb in ("list", "watch", "create", "patch", "delete"):
-                assert ((group, kind.plural, verb) in found) is (kind in kinds)
-
-
-def test_it_holds_what_it_grants_to_drivers() -> None:
-    """The API server lets nobody grant what he has not."""
-    granted = of_drivers()
-    assert granted
-    assert granted <= operator_rights(render())
 
 
 def test_the_bindings_bind_the_accounts_that_pods_run_as() -> None:
