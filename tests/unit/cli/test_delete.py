@@ -1,8 +1,7 @@
 """Deleting by time: whole ranges only, noted before the first object goes, and the same command goes on."""
 
 import copy
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -62,11 +61,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     manifest = written(tmp_path / "backup.yaml", kafka__topics=["a", "b"], storage__prefix="raw", output=days)
 
     def delete(found: Bucket, *options: str, until: str = UNTIL) -> int:
-        @contextmanager
-        def opened(*_: Any) -> Iterator[Any]:
-            yield found
-
-        monkeypatch.setattr(bucket, "opened", opened)
+        monkeypatch.setattr(bucket, "opened", lambda *_: nullcontext(found))
         return main(["delete", "-f", manifest, "--to", until, *options])
 
     return delete

@@ -4,7 +4,7 @@ import argparse
 import io
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import nullcontext, redirect_stderr, redirect_stdout
 from datetime import UTC, datetime
 from typing import Any
 
@@ -94,11 +94,7 @@ def resource_of(output: dict[str, Any], **spec: Any) -> LogPersister:
 def run(
     monkeypatch: pytest.MonkeyPatch, bucket: Any, resource: LogPersister, action: str, **options: Any
 ) -> tuple[int, str, str]:
-    @contextmanager
-    def opened(*_: Any) -> Iterator[Any]:
-        yield bucket
-
-    monkeypatch.setattr("logpersister.cli.bucket.opened", opened)
+    monkeypatch.setattr("logpersister.cli.bucket.opened", lambda *_: nullcontext(bucket))
     monkeypatch.setattr("logpersister.cli.context.manifest", lambda _: resource)
     monkeypatch.setattr("logpersister.cli.context.secrets", lambda *_: None)
     given = {"file": "-", "topic": None, "json": False, "reason": None, "records": 10, "whole": False} | options

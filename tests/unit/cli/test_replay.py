@@ -1,8 +1,7 @@
 """What a replay refuses before it asks any server, and the manifest that it becomes."""
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ from logpersister.ranges import TopicPartition
 from logpersister.replay.planning import PlannedTopic
 from logpersister.report import logs
 from logpersister.storage.replayed import ReplayNote, list_replayed
-from logpersister.storage.store import ObjectStore
 from logpersister.storage.untold import TABLE, Untold, delete_untold, put_untold
 from tests.unit.cli.test_run import written
 from tests.unit.manifest.documents import REMOVE
@@ -126,10 +124,6 @@ def test_a_topic_that_is_done_is_not_stored_again_beside_one_that_is_not(
     bucket, started = Bucket(), []
     notes = [ReplayNote(topic, "id", 2, "abc", {0: (0, 9)}, done=topic == "a") for topic in "ab"]
 
-    @contextmanager
-    def opened(*_: object) -> Iterator[ObjectStore]:
-        yield bucket.store
-
     def start(resource: LogPersister, _: object, options: MemberOptions) -> int:
         assert options.replay is not None
         started.append((resource.spec.kafka.topics, list(options.replay.bounds)))
@@ -146,7 +140,7 @@ def test_a_topic_that_is_done_is_not_stored_again_beside_one_that_is_not(
     }
     for name, instead in replaced.items():
         monkeypatch.setattr(cli_replay, name, instead)
-    monkeypatch.setattr(cli_bucket, "opened", opened)
+    monkeypatch.setattr(cli_bucket, "opened", lambda *_: nullcontext(bucket.store))
     monkeypatch.setattr(check, "before_start", lambda *_, **__: None)
     monkeypatch.setattr(logs, "configure", lambda *_, **__: None)
     folder = Untold("dt=2026-11-29", 0)

@@ -4,8 +4,7 @@ import fcntl
 import hashlib
 import io
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -37,11 +36,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     metadata = {topic: {"group": "backup"} for topic in contents}
     store = Store({object_key("raw", it, "", 1, 0, 0, ".txt"): (contents[it], metadata[it]) for it in contents})
 
-    @contextmanager
-    def opened(*_: Any) -> Iterator[Any]:
-        yield store
-
-    monkeypatch.setattr(bucket, "opened", opened)
+    monkeypatch.setattr(bucket, "opened", lambda *_: nullcontext(store))
     manifest = written(tmp_path / "backup.yaml", kafka__topics=[*contents])
     return lambda *options: main(["retrieve", "-f", manifest, "--target", str(tmp_path / "out"), *options])
 

@@ -1,9 +1,9 @@
 """Switching: all topics of a replay or none, back, and what is deleted."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
@@ -49,11 +49,7 @@ def store(monkeypatch: pytest.MonkeyPatch) -> ObjectStore:
     for topic in "ab":
         del found.objects[key(topic, 2, 20)]
 
-    @contextmanager
-    def opened(*_: Any) -> Iterator[ObjectStore]:
-        yield found.store
-
-    monkeypatch.setattr(bucket, "opened", opened)
+    monkeypatch.setattr(bucket, "opened", lambda *_: nullcontext(found.store))
     return found.store
 
 
