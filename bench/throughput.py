@@ -51,6 +51,8 @@ class Case:
     parser: str
     executors: int = 0
     """Of one core each; 0: tasks run in the member, on all cores."""
+    max_bytes: str = "64Mi"
+    """Of objects."""
     results: list[Result] = field(default_factory=list)
 
     @property
@@ -67,7 +69,7 @@ def run(running: Servers, cases: Sequence[Case], *, rounds: int, megabytes: int,
         spec = {
             "output": dict(OUTPUTS[case.output]),
             **PARSERS[case.parser],
-            "upload": {"maxBytes": "64Mi"},
+            "upload": {"maxBytes": case.max_bytes},
             "spark": {"executors": case.executors},
         }
         measured = child.measure(running, f"r{number}-{case.name}", case.payload, spec)
@@ -132,12 +134,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--topics", nargs="+", default=["none"], help="compression by the producer: none lz4 zstd …")
     parser.add_argument("--outputs", nargs="+", default=list(OUTPUTS), choices=list(OUTPUTS))
     parser.add_argument("--parsers", nargs="+", default=["bytes"], choices=list(PARSERS), help="of values")
+    parser.add_argument("--max-bytes", default="64Mi", help="of objects (default: 64Mi)")
     parser.add_argument("--rounds", type=int, default=3, help="measurements of each configuration")
     parser.add_argument("--megabytes", type=int, default=1000, help="payload of one measurement")
     parser.add_argument("--warm-up", type=int, default=100, help="megabytes before it that are not measured")
     options = parser.parse_args(arguments)
     cases = [
-        Case(Payload(content, size, compression), output, checks)
+        Case(Payload(content, size, compression), output, checks, max_bytes=options.max_bytes)
         for content, size, compression, output, checks in itertools.product(
             options.content, options.sizes, options.topics, options.outputs, options.parsers
         )
