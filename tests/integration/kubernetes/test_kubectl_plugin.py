@@ -19,6 +19,7 @@ from tests.integration.kubernetes.conftest import Plugin, Said
 from tests.integration.kubernetes.judge import COLLECTION
 from tests.integration.kubernetes.test_crd_kubectl import full_status
 from tests.stack.kubernetes import Client
+from tests.unit.collectors.samples import collector
 from tests.unit.manifest.documents import DOCUMENT
 
 pytestmark = pytest.mark.usefixtures("crd")
@@ -33,6 +34,16 @@ def path(api: Client, namespace: str) -> str:
     """Of a resource that no operator has looked at."""
     api.create(COLLECTION.format(namespace), DOCUMENT)
     return f"{COLLECTION.format(namespace)}/{NAME}"
+
+
+def of_kind(api: Client, namespace: str, plural: str, document: dict[str, Any], status: dict[str, Any]) -> str:
+    """Make a resource of another kind, as the operator has left it; return its path."""
+    collection = f"/apis/logpersister.dev/v1alpha1/namespaces/{namespace}/{plural}"
+    metadata = {"name": document["metadata"]["name"]}
+    api.create(collection, document | {"metadata": metadata})
+    path = f"{collection}/{metadata['name']}"
+    tell(api, path, status)
+    return path
 
 
 def tell(api: Client, path: str, status: dict[str, Any]) -> None:
@@ -286,3 +297,104 @@ def test_types(plugin: Plugin, api: Client, path: str) -> None:
         "IN QUARANTINE             TYPE",
         f"{7:<24}  clicks order",
     ]
+
+
+READY = {"type": "Ready", "status": "True", "reason": "Done", "message": "all is well", "lastTransitionTime": TIME}
+
+
+def test_a_collector_is_told(plugin: Plugin, api: Client, namespace: str) -> None:
+    worst = [
+        {"id": "weather", "silent": True, "newAt": TIME, "reason": "the server answers 404"},
+        {"id": "prices", "silent": False, "reason": "no route to host"},
+    ]
+    status = {
+        "conditions": [READY],
+        "summary": {"state": "ReplicasReady"},
+        "replicas": {"desired": 2, "ready": 1, "updated": 0},
+        "feeds": {"total": 12345678901, "silent": 1, "failing": 2, "worst": worst},
+        "spool": {"records": 7, "bytes": 12345678901, "dropped": 0, "oldest": TIME},
+    }
+    of_kind(api, namespace, "feedcollectors", collector(), status)
+    told = succeeded(plugin("status", "collector/prices"))
+    assert told == succeeded(plugin("status", "fc/prices"))
+    assert told.splitlines() == [
+        f"Name:       prices in namespace {namespace}",
+        "State:      ReplicasReady",
+        "Replicas:   1 of 2 ready, 0 with the present spec",
+        "Feeds:      12345678901, 1 silent, 2 failing",
+        f"            silent: weather, newest content of {TIME}: the server answers 404",
+        "            failing: prices: no route to host",
+        f"Spool:      7 records of 12345678901 bytes wait for Kafka, the oldest since {TIME}; 0 dropped",
+        "",
+        "Conditions:",
+        f"  Ready              True     Done                 since {TIME}",
+        "      all is well",
+    ]
+
+
+def test_a_replay_is_told_paused_and_resumed(plugin: Plugin, api: Client, namespace: str) -> None:
+    progress = {"offsets": 12345678901, "stored": 45, "estimatedEnd": TIME}
+    status = {
+        "conditions": [READY],
+        "phase": "Running",
+        "progress": progress,
+        "summary": {"state": "Running", "progress": "0%", "rate": "3.0MiB/s"},
+        "groupId": "clicks.g2",
+    }
+    document = {"apiVersion": "logpersister.dev/v1alpha1", "kind": "LogReplay", "metadata": {"name": "again"}}
+    path = of_kind(
+        api, namespace, "logreplays", document | {"spec": {"resource": NAME, "generation": 2}}, status
+    )  # fmt: skip
+    told = succeeded(plugin("status", "replay/again"))
+    assert told.splitlines()[1:5] == [
+        "State:      Running",
+        "Group:      clicks.g2",
+        "Progress:   45 of 12345678901 offsets stored, 0%, 3.0MiB/s",
+        f"End:        {TIME}, if it goes on like this",
+    ]
+    assert "kubectl logpersister resume replay/again" in succeeded(plugin("pause", "replay/again"))
+    assert api.get(path)["spec"]["suspend"] is True
+    assert "Not seen:" in succeeded(plugin("status", "replay/again"))
+    assert succeeded(plugin("resume", "replay/again")) == "again goes on\n"
+    assert api.get(path)["spec"]["suspend"] is False
+    done = {"storedAt": TIME, "switchedAt": TIME, "oldDeletedAt": TIME, "phase": "Switched"}
+    tell(api, path, done)
+    assert succeeded(plugin("status", "replay/again")).splitlines()[2:5] == [
+        f"Stored:     {TIME}",
+        f"Switched:   {TIME}",
+        f"Deleted:    {TIME}, the old objects",
+    ]
+
+
+def test_a_diagnosis_of_a_collector_has_what_is_its_own(
+    plugin: Plugin, api: Client, namespace: str, tmp_path: Path
+) -> None:
+    of_kind(api, namespace, "feedcollectors", collector(), {"summary": {"state": "ReplicasReady"}})
+    for name, label in (("prices-collector-a", "feedcollector.prices"), ("prices-b", "prices")):
+        metadata = {"name": name, "labels": {RESOURCE_LABEL: label}}
+        config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+        api.create(f"/api/v1/namespaces/{namespace}/configmaps", config)
+    bundle = tmp_path / "bundle.tar.gz"
+    succeeded(plugin("diagnose", "collector/prices", "--file", str(bundle)))
+    with tarfile.open(bundle) as archive:
+        texts = {
+            Path(one.name).name: file.read().decode()
+            for one in archive.getmembers()
+            if (file := archive.extractfile(one)) is not None
+        }
+    assert "kind: FeedCollector" in texts["resource.yaml"]
+    assert [one["metadata"]["name"] for one in yaml.safe_load(texts["children.yaml"])["items"]] == [
+        "prices-collector-a"
+    ]
+
+
+def test_what_is_not_for_a_kind_is_refused(plugin: Plugin) -> None:
+    for arguments, words in (
+        (("pause", "collector/prices"), "pause is not for collectors"),
+        (("promote", "replay/again"), "promote is not for replays"),
+        (("status", "pod/x"), "'pod/x' is none of NAME, collector/NAME and replay/NAME"),
+        (("status", "replay/"), "'replay/' is none of"),
+    ):
+        assert words in refused(plugin(*arguments), code=2)
+    for name in ("lp/other", "collector/other", "replay/other"):
+        assert '"other" not found' in refused(plugin("status", name))
