@@ -157,6 +157,11 @@ class _Spool:
     oldest: bytes | None = None
 
 
+def spool_of(waiting: int) -> Spool:
+    """Return a spool in which so many records wait, of 1 KiB each."""
+    return cast("Spool", _Spool(Fill(waiting, waiting << 10, 0)))
+
+
 def replica(
     number: int = 0,
     *,
@@ -170,7 +175,7 @@ def replica(
     """Return what a replica of the collector ``prices`` says."""
     counts = SentCounts()
     counts.sent, counts.away = sent, away
-    parts = Parts(feeds, cast("Spool", _Spool(Fill(waiting, waiting << 10, 0))), counts)
+    parts = Parts(feeds, spool_of(waiting), counts)
     metrics = FeedMetrics("prices", name := f"prices-collector-{number}", parts)
     metrics.totals.update(polls or {})
     return status_document("prices", name, started, metrics, parts)
