@@ -147,6 +147,10 @@ def test_pages_are_whole_without_scripts(open_page: Open) -> None:
     heading(opened.page, "Group web/access-logs").wait_for()
     opened.page.get_by_role("link", name="LogPersister operator").click()
     heading(opened.page, "Groups").wait_for()
+    opened.page.get_by_role("link", name="shop/prices").click()
+    heading(opened.page, "Collector shop/prices").wait_for()
+    opened.page.get_by_role("link", name="shop", exact=True).click()
+    heading(opened.page, "Groups in shop").wait_for()
 
 
 def test_further_topics_are_on_further_pages(open_page: Open) -> None:

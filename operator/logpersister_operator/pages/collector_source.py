@@ -1,6 +1,7 @@
 """Collectors on the operator's pages: a table of all, and a page of each with plots of its last hours. Pure."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from logpersister.pages.figures import a_minute, rounded
@@ -50,19 +51,18 @@ class CollectorSource:
         counts = self._tally.take(glances)
         return {str(key): Reading(_gauges(one), counts[key], one.standing.trouble) for key, one in glances.items()}
 
-    def tables(self, history: History, namespace: str) -> tuple[Table, ...]:
-        """Return the table of the collectors of a namespace, or of all; none where there are no collectors."""
-        ranked = sorted(self._of(namespace), key=lambda one: (one.standing.place, one.key))
-        if not ranked:
-            return ()
+    def added_to(self, page: Page, history: History, namespace: str) -> Page:
+        """Return the first page with the collectors of a namespace, or with all; as it is where there are none."""
+        glances = [one for key, one in self._glances().items() if namespace in {"", key.namespace}]
+        if not glances:
+            return page
+        ranked = sorted(glances, key=lambda one: (one.standing.place, one.key))
         note = _NOTE if len(ranked) <= MOST else f"The first {number(MOST)} of {number(len(ranked))}. {_NOTE}"
-        return (Table("Feed collectors", _HEADER, [_row(history, one) for one in ranked[:MOST]], note, _NUMBERS),)
-
-    def facts(self, namespace: str) -> Sequence[tuple[str, str | Cell]]:
-        glances = self._of(namespace)
+        table = Table("Feed collectors", _HEADER, [_row(history, one) for one in ranked[:MOST]], note, _NUMBERS)
         troubled = sum(one.standing.trouble is not Trouble.NONE for one in glances)
         in_trouble = Cell(number(troubled), "bad") if troubled else "0"
-        return (("Collectors", number(len(glances))), ("Collectors in trouble", in_trouble)) if glances else ()
+        facts = (("Collectors", number(len(glances))), ("Collectors in trouble", in_trouble))
+        return replace(page, facts=(*page.facts, *facts), tables=(*page.tables, table))
 
     def page(self, history: History, namespace: str, name: str) -> Page | None:
         """Return the page of a collector; None: there is no such one."""
@@ -82,9 +82,6 @@ class CollectorSource:
             tables=tuple(_tables(glance)),
             notes=(*silent, ask) if drawn else (NO_PLOTS, *silent, ask),
         )
-
-    def _of(self, namespace: str) -> Collection[CollectorGlance]:
-        return [one for key, one in self._glances().items() if namespace in {"", key.namespace}]
 
 
 def _gauges(glance: CollectorGlance) -> Mapping[str, float | None]:

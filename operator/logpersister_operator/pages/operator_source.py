@@ -43,14 +43,6 @@ class OperatorSource:
         return {**self._groups.readings(), **self._collectors.readings()}
 
     def home(self, history: History, wanted: Wanted) -> Page:
-        groups, namespace = self._groups.home(history, wanted), wanted.namespace
-        return replace(
-            groups,
-            facts=(*groups.facts, *self._collectors.facts(namespace)),
-            tables=(
-                *groups.tables,
-                *self._collectors.tables(history, namespace),
-                *replay_tables(self._replays(), namespace),
-            ),
-            notes=without_plots(history, "resource"),
-        )
+        page = self._collectors.added_to(self._groups.home(history, wanted), history, wanted.namespace)
+        replays = replay_tables(self._replays(), wanted.namespace)
+        return replace(page, tables=(*page.tables, *replays), notes=without_plots(history, "resource"))
