@@ -135,8 +135,8 @@ class Freeze(OfMember):
     replaced: bool
     """Whether another process takes its name meanwhile, so that it must end when it wakes up."""
     at_upload: bool
-    _process: MemberProcess | None = field(default=None, init=False)
-    _place: Place | None = field(default=None, init=False)
+    _process: MemberProcess = field(init=False, repr=False)
+    _place: Place = field(init=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -144,8 +144,8 @@ class Freeze(OfMember):
 
     def begin(self, stage: Stage) -> str:
         place = self._place = self.chosen(stage)
+        assert place.process is not None
         process = self._process = place.process
-        assert process is not None
         if self.at_upload:
             stage.at_next_upload(place.uploads, _UPLOAD_SECONDS)
         place.frozen = True
@@ -159,8 +159,6 @@ class Freeze(OfMember):
         return f"{what} {place.name} for {self.seconds:.1f} s" + (", which is replaced" if self.replaced else "")
 
     def end(self, stage: Stage) -> str:
-        assert self._place is not None
-        assert self._process is not None
         stage.crew.thaw(self._place, self._process)
         return f"{self._place.name} wakes up"
 
@@ -170,7 +168,7 @@ class Leave(OfMember):
     """SIGTERM: a member stops in order, and is started again later."""
 
     name = "leave"
-    _place: Place | None = field(default=None, init=False)
+    _place: Place = field(init=False, repr=False)
 
     def begin(self, stage: Stage) -> str:
         self._place = self.chosen(stage)
@@ -178,7 +176,6 @@ class Leave(OfMember):
         return f"{self._place.name} for {self.seconds:.1f} s"
 
     def end(self, stage: Stage) -> str:
-        assert self._place is not None
         self._place.start_at = time.monotonic()
         return f"{self._place.name} may come back"
 
@@ -212,7 +209,7 @@ class Join(Disturbance):
 
     name = "join"
     which: float
-    _place: Place | None = field(default=None, init=False)
+    _place: Place = field(init=False, repr=False)
 
     def begin(self, stage: Stage) -> str:
         group, number = stage.chosen_group(self.which), stage.counts["join"]
@@ -220,7 +217,6 @@ class Join(Disturbance):
         return f"{self._place.name} for {self.seconds:.1f} s"
 
     def end(self, stage: Stage) -> str:
-        assert self._place is not None
         self._place.start_at = None
         if self._place.up:
             stage.crew.leave(self._place)

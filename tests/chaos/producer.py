@@ -142,7 +142,7 @@ class Clients:
         self._ledger = ledger
         self._stopping = stopping
 
-    def open_steady(self) -> KafkaProducer:
+    def _open_steady(self) -> KafkaProducer:
         # Idempotent ones may refuse everything for minutes after the broker was killed. Twice in Kafka is two records.
         return self._open(compression_type="gzip", enable_idempotence=False)
 
@@ -155,17 +155,49 @@ class Clients:
             raise
         return producer
 
-    def reopened(self, producer: KafkaProducer) -> KafkaProducer:
-        """Return one in place of one that has failed."""
-        self._ledger.count("producers opened again")
-        self.close(producer)
-        return self.open_steady()
+    def send_steadily(
+        self,
+        chance: random.Random,
+        send: Callable[[KafkaProducer], None],
+        burst: Callable[[KafkaProducer], None],
+        *,
+        per_second: float,
+        first: float,
+        pause: tuple[float, float],
+    ) -> None:
+        """Send until it is to end; another producer goes on where one has failed.
 
-    def finish(self, producer: KafkaProducer) -> None:
-        """Close it when every record is acknowledged or given up."""
+        Args:
+            send: sends one record.
+            burst: sends many at once.
+            per_second: how often to send.
+            first: seconds to the first burst.
+            pause: least and most seconds from one burst to the next.
+        """
+        producer = self._open_steady()
+        next_burst = time.monotonic() + first
+        owed = 0.0
+        while not self._stopping.wait(_TICK_SECONDS):
+            try:
+                owed += per_second * _TICK_SECONDS
+                while owed >= 1:
+                    owed -= 1
+                    send(producer)
+                if time.monotonic() >= next_burst:
+                    next_burst = time.monotonic() + chance.uniform(*pause)
+                    burst(producer)
+            except KafkaError:
+                self._ledger.count("producers opened again")
+                self.close(producer)
+                producer = self._open_steady()
         with suppress(KafkaTimeoutError):  # what was not acknowledged by now is not in the ledger
             producer.flush(timeout=_DRAIN_SECONDS)
         self.close(producer)
+
+    def note(self, future: Any, value: bytes | None) -> None:
+        """Enter a record in the ledger once the broker has it, or never will."""
+        future.add_callback(lambda written: self._ledger.acknowledged([written_at(written, value)]))
+        future.add_errback(lambda _: self._ledger.count("failed"))
 
     def _open(self, **options: Any) -> KafkaProducer:
         while True:
@@ -200,10 +232,9 @@ class Clients:
 class PlainProducer:
     """Writes to `TOPICS`."""
 
-    def __init__(self, bootstrap: str, ledger: Ledger, stopping: threading.Event, *, per_second: float = 150.0) -> None:
+    def __init__(self, bootstrap: str, ledger: Ledger, stopping: threading.Event) -> None:
         self._clients = Clients(bootstrap, ledger, stopping)
         self._ledger = ledger
-        self._per_second = per_second
         self._stopping = stopping
 
     def works(self) -> Sequence[Work]:
@@ -213,42 +244,20 @@ class PlainProducer:
     def _steady(self, chance: random.Random) -> None:
         values = Values(chance)
         topics = [topic for topic in TOPICS if topic.share]
-        producer = self._clients.open_steady()
-        next_burst = time.monotonic() + 2
-        owed = 0.0
-        while not self._stopping.wait(_TICK_SECONDS):
-            try:
-                owed += self._per_second * _TICK_SECONDS
-                while owed >= 1:
-                    owed -= 1
-                    (topic,) = chance.choices(topics, [topic.share for topic in topics])
-                    self._send(producer, topic, chance, values.value(), values)
-                if time.monotonic() >= next_burst:
-                    next_burst = time.monotonic() + chance.uniform(4, 9)
-                    self._burst(producer, chance, values)
-            except KafkaError:
-                producer = self._clients.reopened(producer)
-        self._clients.finish(producer)
 
-    def _burst(self, producer: KafkaProducer, chance: random.Random, values: Values) -> None:
-        for topic in (topic for topic in TOPICS if topic.bursts):
-            partition = any_partition(producer, topic.name, chance)
-            for _ in range(chance.randint(_BURST_RECORDS // 4, _BURST_RECORDS)):
-                self._send(producer, topic, chance, values.large(), values, partition=partition)
+        def send(producer: KafkaProducer) -> None:
+            (topic,) = chance.choices(topics, [topic.share for topic in topics])
+            value = values.value()
+            self._clients.note(self._sent(producer, topic, chance, value, values), value)
 
-    def _send(
-        self,
-        producer: KafkaProducer,
-        topic: Topic,
-        chance: random.Random,
-        value: bytes | None,
-        values: Values,
-        *,
-        partition: int | None = None,
-    ) -> None:
-        future = self._sent(producer, topic, chance, value, values, partition=partition)
-        future.add_callback(lambda written: self._ledger.acknowledged([written_at(written, value)]))
-        future.add_errback(lambda _: self._ledger.count("failed"))
+        def burst(producer: KafkaProducer) -> None:
+            for topic in (topic for topic in TOPICS if topic.bursts):
+                partition = any_partition(producer, topic.name, chance)
+                for _ in range(chance.randint(_BURST_RECORDS // 4, _BURST_RECORDS)):
+                    value = values.large()
+                    self._clients.note(self._sent(producer, topic, chance, value, values, partition=partition), value)
+
+        self._clients.send_steadily(chance, send, burst, per_second=150, first=2, pause=(4, 9))
 
     def _sent(
         self,

@@ -76,7 +76,7 @@ class HttpFault(Disturbance):
     after: int
     """Bytes of the request that go through first."""
     seed: int
-    _fault: Fault | None = field(default=None, init=False)
+    _fault: Fault = field(init=False, repr=False)
     _patience: float = field(default=0.0, init=False)
     """Until when it stays though nobody meets it."""
 
@@ -97,11 +97,9 @@ class HttpFault(Disturbance):
         return f"{self.share:.0%} of requests ({self.requests}){bytes_} for {self.seconds:.1f} s"
 
     def over(self) -> bool:
-        assert self._fault is not None
         return self._fault.met > 0 or time.monotonic() > self._patience
 
     def end(self, stage: Stage) -> str:
-        assert self._fault is not None
         stage.proxies[self.service].remove(self._fault)
         stage.busy.discard(self.service)
         stage.met[f"{self.name} ({self.requests})"] += self._fault.met

@@ -22,7 +22,7 @@ class ServerFault(Disturbance):
     """``stop`` (SIGTERM), ``kill`` (-9) or ``freeze``."""
     which: float = 0.0
     """0 to 1: which of several brokers."""
-    _victim: Server | None = field(default=None, init=False)
+    _victim: Server = field(init=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -45,7 +45,6 @@ class ServerFault(Disturbance):
         return f"{victim.name} for {self.seconds:.1f} s"
 
     def end(self, stage: Stage) -> str:
-        assert self._victim is not None
         if self.how == "freeze":
             self._victim.resume()
         else:
