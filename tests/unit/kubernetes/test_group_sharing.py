@@ -36,7 +36,11 @@ def made(
 
 
 def claim(namespace: str, **changes: Any) -> Claim:
-    found = claim_of(made(namespace, **changes))
+    return claimed_by(made(namespace, **changes))
+
+
+def claimed_by(document: Document) -> Claim:
+    found = claim_of(document)
     assert found is not None
     return found
 
@@ -129,9 +133,7 @@ def test_of_two_made_in_one_second_exactly_one_gets_members() -> None:
     documents = [made("logs"), made("web")]
     lives = [Life(document) for document in documents]
     for life, rival in zip(lives, reversed(documents), strict=True):
-        found = claim_of(rival)
-        assert found is not None
-        life.step(rivals=[found])
+        life.step(rivals=[claimed_by(rival)])
     assert sorted(sum(life.revisions().values()) for life in lives) == [0, 1]
 
 
@@ -151,37 +153,21 @@ def test_it_keeps_the_group_while_it_is_paused() -> None:
         holder.annotate(**{"logpersister.dev/paused": paused})
         plan = holder.step(rivals=[older])
         assert (verdict(plan, "Stalled")[0], set(holder.revisions().values())) == ("False", {members})
-        seen = claim_of(holder.resource)
-        assert seen is not None
-        other = decide(observed(made("web", at=EARLIER), rivals=[seen]))
+        other = decide(observed(made("web", at=EARLIER), rivals=[claimed_by(holder.resource)]))
         assert verdict(other, "Stalled") == ("True", "GroupShared"), f"paused: {paused}"
 
 
-def test_nothing_that_runs_is_stopped() -> None:
-    life = Life.running(made("logs", at=LATER))
-    plan = life.step(rivals=[claim("web", at=EARLIER, status=running("ffffffffffff"))])
-    assert set(life.revisions().values()) == {1}
-    assert verdict(plan, "Ready")[0] == "True"
-    assert verdict(plan, "Stalled")[0] == "False"
-    assert verdict(plan, "GroupShared") == ("True", "GroupShared")
-    assert (
-        "members of a resource of another namespace are in consumer group" in condition(plan, "GroupShared")["message"]
-    )
-
-
 def test_two_of_one_name_and_one_revision_have_members_of_different_names() -> None:
-    younger, older = Life(made("logs", at=LATER)), Life(made("web", at=EARLIER))
-    for life in (younger, older):  # as an operator that knew nothing of sharing left them
-        life.step()
-        life.get_ready()
+    # As an operator that knew nothing of sharing left them.
+    younger, older = Life.running(made("logs", at=LATER)), Life.running(made("web", at=EARLIER))
     assert younger.revisions() == older.revisions()
-    told = claim_of(older.resource)
-    seen = claim_of(younger.resource)
-    assert told is not None
-    assert seen is not None
+    told, seen = claimed_by(older.resource), claimed_by(younger.resource)
     plans = [life.step(rivals=[rival]) for life, rival in ((younger, told), (older, seen))]
-    assert [set(life.revisions().values()) for life in (younger, older)] == [{1}, {1}]
-    assert [verdict(plan, "GroupShared") for plan in plans] == [("True", "GroupShared")] * 2
+    assert [set(life.revisions().values()) for life in (younger, older)] == [{1}, {1}], "nothing that runs is stopped"
+    for plan in plans:
+        assert [verdict(plan, one)[0] for one in ("Ready", "Stalled", "GroupShared")] == ["True", "False", "True"]
+        message = condition(plan, "GroupShared")["message"]
+        assert "members of a resource of another namespace are in consumer group" in message
     assert not set(instance_ids(younger)) & set(instance_ids(older)), "nobody throws another one out"
 
 
@@ -198,9 +184,8 @@ def test_a_message_names_a_few_of_many() -> None:
 
 def test_members_of_the_other_one_are_not_taken_out_of_the_group() -> None:
     theirs, ours = "clicks-backup-ffffffffffff-0", "clicks-backup-0a1b2c3d4e5f-0"
-    group = GroupDescription("Stable", tuple(GroupMember(one, "10.0.0.1", 2, is_static=True) for one in (theirs, ours)))
     other = claim("web", at=EARLIER, status=running("ffffffffffff"))
-    known = {"lag": lag(group=group), "names": frozenset({theirs, ours})}
+    known = {"lag": in_group(theirs, ours), "names": frozenset({theirs, ours})}
     assert decide(observed(made("logs"), **known)).leave == (ours, theirs), "both are gone for good"
     assert decide(observed(made("logs"), rivals=[other], **known)).leave == (ours,)
     assert own_names([theirs, ours], [other]) == (ours,)

@@ -127,18 +127,6 @@ def test_a_lease_that_somebody_deletes_is_made_again_by_the_one_that_holds_it() 
     assert world.holder() == "operator-0"
 
 
-def test_a_slow_answer_counts_from_the_question() -> None:
-    world = World()
-    first = world.candidates[0]
-
-    def slow() -> None:
-        world.time += TERMS.renew
-
-    world.wires[0].coming = slow
-    assert first.attempt()
-    assert world.acting() == []
-
-
 @examples(20)
 @given(seed=st.integers(0, 1 << 32))
 def test_never_two(seed: int) -> None:
