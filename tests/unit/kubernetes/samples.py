@@ -170,6 +170,31 @@ class Life:
         self.children[Reference.of(child)] = {**child, **status, "metadata": {**metadata, **child["metadata"]}}
 
 
+class Running:
+    """A resource whose members run; a test moves the clock, and records do not wait."""
+
+    def __init__(self, document: Document) -> None:
+        self.life, self.now = Life(document), NOW
+        self.settle(2)
+        (self.old,) = self.life.revisions()
+
+    def step(self, minutes: float = 0, **known: Any) -> Plan:
+        self.now += timedelta(minutes=minutes)
+        return self.life.step(**({"now": self.now, "lag": lag()} | known))
+
+    def settle(self, steps: int = 6, **known: Any) -> dict[str, int]:
+        for _ in range(steps):
+            self.step(**known)
+            self.life.get_ready()
+        return self.life.revisions()
+
+    def pods(self, revision: str, count: int, **status: Any) -> list[str]:
+        """Let pods of a revision be there; return their names."""
+        pods = [pod(f"clicks-backup-{revision}-{number}", revision=revision, **status) for number in range(count)]
+        self.life.children |= by_reference(pods)
+        return [one["metadata"]["name"] for one in pods]
+
+
 def scaled(stateful_set: Document, scale: Scale) -> Document:
     """Return a StatefulSet as the API server makes it."""
     spec = copy.deepcopy(stateful_set["spec"]) | {"replicas": scale.members}

@@ -12,11 +12,10 @@ from logpersister_operator.observed_state import MemberReport
 from logpersister_operator.plan import Plan
 from tests.unit.kubernetes.samples import (
     NOW,
-    Life,
+    Running,
     by_reference,
     condition,
     departed,
-    lag,
     pod,
     report,
     resource,
@@ -29,17 +28,14 @@ CHANGED: dict[str, Any] = {"output": {"text": {"compression": "zstd"}}}
 EXAMPLE = {"topic": "clicks", "partition": 3, "start": 100, "end": 200, "message": "99 records instead of 100"}
 
 
-class Shadowed:
+class Shadowed(Running):
     """A resource of three members that runs, and gets a revision that is compared first."""
 
     def __init__(self, name: str = "clicks-backup", **spec: Any) -> None:
         document = resource(members=3, rollout={"shadow": SHADOW}, **spec)
         document["metadata"]["name"] = name
-        self.life, self.now, self.name = Life(document), NOW, name
-        for _ in range(2):
-            self.step()
-            self.life.get_ready()
-        (self.old,) = self.life.revisions()
+        super().__init__(document)
+        self.name = name
         self.step()
 
     def change(self, **spec: Any) -> Plan:
@@ -47,10 +43,6 @@ class Shadowed:
         plan = self.step()
         (self.new,) = self.life.shadows()
         return plan
-
-    def step(self, minutes: float = 0, **known: Any) -> Plan:
-        self.now += timedelta(minutes=minutes)
-        return self.life.step(**({"now": self.now, "lag": lag()} | known))
 
     @property
     def stateful_set(self) -> Document:
@@ -268,9 +260,7 @@ def test_what_an_earlier_try_left_counts_for_nothing() -> None:
 def test_nothing_that_is_told_of_members_is_told_of_shadows() -> None:
     shadowed = Shadowed()
     shadowed.change(**CHANGED)
-    members = [pod(f"clicks-backup-{shadowed.old}-{number}", revision=shadowed.old, ready=True) for number in range(3)]
-    shadowed.life.children |= by_reference(members)
-    reports = {one["metadata"]["name"]: report() for one in members}
+    reports = {name: report() for name in shadowed.pods(shadowed.old, 3, ready=True)}
     alone = shadowed.step(reports=reports).status
     shadowed.start(containerStatuses=[waiting("CrashLoopBackOff", restarts=4)])
     beside = shadowed.step(reports=reports, shadow_reports=shadowed.told()).status

@@ -20,11 +20,9 @@ from tests.unit.kubernetes.samples import (
     NOW,
     SPEC,
     Life,
-    by_reference,
     condition,
     decide,
     observed,
-    pod,
     report,
     resource,
     verdict,
@@ -126,16 +124,16 @@ class Tried(Rollout):
 
     def __init__(self, **rollout: Any) -> None:
         super().__init__(**rollout)
-        self.pods(self.new, 1, ready=True)
-        self.pods(self.old, 3, ready=True)
+        self.mine = self.pods(self.new, 1, ready=True)
+        self.theirs = self.pods(self.old, 3, ready=True)
 
     def begin(self, mine: dict[str, Any], theirs: dict[str, Any]) -> Plan:
         """Look at what members tell when the trial begins."""
         return self.step(reports=self.told(mine, theirs))
 
     def told(self, mine: dict[str, Any], theirs: dict[str, Any]) -> dict[str, MemberReport]:
-        names = [f"clicks-backup-{self.old}-{number}" for number in range(3)]
-        return {f"clicks-backup-{self.new}-0": report(**mine), **{name: report(**theirs) for name in names}}
+        of_both = ((self.mine, mine), (self.theirs, theirs))
+        return {name: report(**told) for names, told in of_both for name in names}
 
 
 def test_a_canary_that_refuses_more_than_the_old_members_is_withdrawn() -> None:
@@ -198,14 +196,13 @@ def test_the_record_has_what_both_sides_told() -> None:
     theirs = {"uploads": stored(2000), "quarantine": quarantine(refused(records=20))}
     plan = tried.begin(mine, theirs)
     rollout = plan.status["rollout"]
-    names = [f"clicks-backup-{tried.old}-{number}" for number in range(3)]
     assert [(one["member"], one["records"], one["quarantined"]) for one in rollout["stableStored"]["told"]] == [
-        (name, 2000, 20) for name in names
+        (name, 2000, 20) for name in tried.theirs
     ]
     assert (rollout["candidateStored"]["records"], rollout["candidateStored"]["told"][0]["records"]) == (0, 1000)
     record = record_of(plan.status)
     assert record is not None
-    assert [(one.member, one.quarantined) for one in record.stable_stored.told] == [(name, 20) for name in names]
+    assert [(one.member, one.quarantined) for one in record.stable_stored.told] == [(name, 20) for name in tried.theirs]
     del rollout["candidateStored"], rollout["stableStored"]  # as an operator wrote it that knew no quarantine
     record = record_of(plan.status)
     assert record is not None
@@ -219,9 +216,7 @@ def test_a_shadow_that_refuses_more_than_the_old_members_never_joins_the_group()
     shadowed = Shadowed()
     shadowed.change(**Tried.changed)
     shadowed.start(ready=True)
-    members = [pod(f"clicks-backup-{shadowed.old}-{number}", revision=shadowed.old, ready=True) for number in range(3)]
-    shadowed.life.children |= by_reference(members)
-    old = {one["metadata"]["name"]: report() for one in members}
+    old = {name: report() for name in shadowed.pods(shadowed.old, 3, ready=True)}
     shadowed.step(reports=old, shadow_reports=shadowed.told())
     bad = shadowed.told(uploads=stored(2000))
     (name,) = bad

@@ -5,16 +5,13 @@ from typing import Any, ClassVar
 
 from logpersister_operator.cluster.kinds import Document, Reference
 from logpersister_operator.crd.status_rollout import record_of
-from logpersister_operator.plan import Plan
 from logpersister_operator.rollout.transitions import Phase
 from tests.unit.kubernetes.samples import (
-    NOW,
     Life,
-    by_reference,
+    Running,
     condition,
     failure,
     lag,
-    pod,
     report,
     resource,
     verdict,
@@ -25,32 +22,15 @@ CHANGED: dict[str, Any] = {"output": {"text": {"compression": "zstd"}}}
 CRASHING = [waiting("CrashLoopBackOff", restarts=4)]
 
 
-class Rollout:
+class Rollout(Running):
     """A resource of three members that runs, and then gets another revision."""
 
     changed: ClassVar[dict[str, Any]] = CHANGED
 
     def __init__(self, **rollout: Any) -> None:
-        self.life = Life(resource(members=3, rollout=rollout))
-        self.now = NOW
-        self.settle(2)
-        (self.old,) = self.life.revisions()
+        super().__init__(resource(members=3, rollout=rollout))
         self.life.change(**self.changed)
         (self.new,) = self.settle(3).keys() - {self.old}
-
-    def step(self, minutes: float = 0, **known: Any) -> Plan:
-        self.now += timedelta(minutes=minutes)
-        return self.life.step(**({"now": self.now, "lag": lag()} | known))
-
-    def settle(self, steps: int = 6, **known: Any) -> dict[str, int]:
-        for _ in range(steps):
-            self.step(**known)
-            self.life.get_ready()
-        return self.life.revisions()
-
-    def pods(self, revision: str, count: int, **status: Any) -> None:
-        pods = [pod(f"clicks-backup-{revision}-{number}", revision=revision, **status) for number in range(count)]
-        self.life.children |= by_reference(pods)
 
 
 def test_members_of_the_old_and_the_new_revision_are_told_apart_and_a_rollout_is_no_warning() -> None:
