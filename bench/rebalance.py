@@ -22,7 +22,8 @@ from bench.servers import Servers, manifest, servers
 from bench.spread import Spread
 from bench.trickle import DEADLINE_SECONDS, GROUP, PARTITIONS_PER_TOPIC, append, wait_until_stored
 from logpersister.group.description import describe
-from tests.stack.topics import admin, create_topic
+from tests.stack.clients import admin_client
+from tests.stack.topics import create_topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class Change:
 def wait_members(running: Servers, count: int, partitions: int) -> None:
     """Wait until so many members have equal shares of all partitions, by what the group's coordinator says."""
     deadline = time.monotonic() + DEADLINE_SECONDS
-    with admin(running.kafka.bootstrap) as client:
+    with admin_client(running.kafka.bootstrap) as client:
         while time.monotonic() < deadline:
             with contextlib.suppress(KafkaError):  # a new broker has no coordinator yet
                 group = describe(client, GROUP)

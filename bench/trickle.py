@@ -19,7 +19,8 @@ from bench.member import member, raise_if_ended
 from bench.processes import Usage, watched
 from bench.servers import Servers, manifest, servers
 from bench.spread import Spread
-from tests.stack.topics import admin, create_topic
+from tests.stack.clients import admin_client
+from tests.stack.topics import create_topic
 
 PARTITIONS_PER_TOPIC = 100
 DEADLINE_SECONDS = 300.0
@@ -51,7 +52,7 @@ def append(running: Servers, topics: Sequence[str], records: int) -> int:
 def wait_until_stored(running: Servers, total: int, process: psutil.Popen) -> None:
     """Wait until the group's committed offsets add up to everything that was appended."""
     deadline = time.monotonic() + DEADLINE_SECONDS
-    with admin(running.kafka.bootstrap) as client:
+    with admin_client(running.kafka.bootstrap) as client:
         while time.monotonic() < deadline:
             with contextlib.suppress(RetriableError):  # a new broker has no coordinator yet
                 offsets = client.list_group_offsets([GROUP])[GROUP]

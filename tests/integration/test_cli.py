@@ -32,8 +32,9 @@ from logpersister.storage.names import object_key, revision_key
 from logpersister.storage.store import open_store
 from tests.stack import KafkaBroker, MinioServer
 from tests.stack.artifacts import java, kafka_classpath
+from tests.stack.clients import admin_client
 from tests.stack.fault_proxy import Answer, FaultProxy, Stall
-from tests.stack.topics import Record, admin, delete_records, produce, transaction
+from tests.stack.topics import Record, delete_records, produce, transaction
 from tests.stack.webhooks import receiving
 from tests.unit.manifest.documents import changed
 
@@ -92,7 +93,7 @@ class Commands:
             KafkaTopicPartition(p.topic, p.partition): OffsetAndMetadata(offset, metadata, -1)
             for p, (offset, metadata) in offsets.items()
         }
-        with admin(self.kafka.bootstrap) as client:
+        with admin_client(self.kafka.bootstrap) as client:
 
             def alter() -> None:
                 for error in client.alter_group_offsets(self.group, committed).values():

@@ -11,8 +11,9 @@ from tests.integration.harness.process import MemberProcess
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify
 from tests.integration.harness.waiting import eventually
+from tests.stack.clients import admin_client
 from tests.stack.fault_proxy import FaultProxy
-from tests.stack.topics import admin, create_topic, delete_topic
+from tests.stack.topics import create_topic, delete_topic
 
 CreateTopic = Callable[..., str]
 
@@ -21,7 +22,7 @@ def delete(scene: Scene, name: str) -> None:
     """Delete a topic and wait until it is gone."""
     bootstrap = scene.kafka.bootstrap
     delete_topic(bootstrap, name)
-    with admin(bootstrap) as client:
+    with admin_client(bootstrap) as client:
         eventually("the topic is gone", lambda: name not in client.list_topics())
 
 

@@ -28,9 +28,9 @@ from tests.integration.harness.logs import write_compacted, write_transactions
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.waiting import eventually
 from tests.stack import KafkaBroker
+from tests.stack.clients import admin_client
 from tests.stack.topics import (
     Record,
-    admin,
     alter_topic,
     create_topic,
     delete_records,
@@ -202,7 +202,7 @@ def test_topics_come_back(
 
 def allow(broker: KafkaBroker, kind: ResourceType, prefix: str, *operations: ACLOperation) -> None:
     pattern = ResourcePattern(kind, prefix, ACLResourcePatternType.PREFIXED)
-    with admin(broker.bootstrap) as client:
+    with admin_client(broker.bootstrap) as client:
         client.create_acls([ACL(f"User:{USER}", "*", one, ACLPermissionType.ALLOW, pattern) for one in operations])
 
 

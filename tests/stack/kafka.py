@@ -260,13 +260,12 @@ class KafkaBroker(Server):
             return False
 
 
-def brokers_in_service(bootstrap: str, *, seconds: float = 2.0) -> set[int]:
+def brokers_in_service(bootstrap: str) -> set[int]:
     """Return the nodes that take part in their cluster, as one of them sees it; raises KafkaError.
 
     kafka-python's own question for this (``describe_cluster``) fails with brokers of 2.8.
     """
-    milliseconds = int(seconds * 1000)
-    with admin_client(bootstrap, bootstrap_timeout_ms=milliseconds) as admin:
+    with admin_client(bootstrap, bootstrap_timeout_ms=2_000) as admin:
         metadata = admin._manager.run(admin._get_cluster_metadata, [])
         return {broker["node_id"] for broker in metadata["brokers"]}
 

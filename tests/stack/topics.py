@@ -1,7 +1,6 @@
 """What tests do to topics: create and change them, write records and transactions, read everything back.
 
-Every function takes the bootstrap address and opens its own connection; ``security`` are further keyword arguments
-of kafka-python clients (``security_protocol=…``).
+Every function takes the bootstrap address and opens its own connection.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,7 +10,7 @@ from typing import Any, TypeVar
 
 from kafka import KafkaConsumer, KafkaProducer
 from kafka import TopicPartition as KafkaTopicPartition
-from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
+from kafka.admin import ConfigResource, ConfigResourceType
 
 from tests.stack.clients import admin_client
 from tests.stack.kafka_cluster import Kafka
@@ -38,13 +37,6 @@ PATIENCE_MILLISECONDS = 120_000
 """How long a busy machine may take to elect the leaders of a new topic."""
 
 
-@contextmanager
-def admin(bootstrap: str, **security: Any) -> Iterator[KafkaAdminClient]:
-    """Open kafka-python's admin client for what has no helper here."""
-    with admin_client(bootstrap, **security) as client:
-        yield client
-
-
 def create_topic(
     bootstrap: str,
     name: str,
@@ -52,42 +44,41 @@ def create_topic(
     partitions: int = 1,
     replicas: int | None = None,
     configs: Mapping[str, str] | None = None,
-    **security: Any,
 ) -> None:
     """Create a topic (``configs`` as in ``cleanup.policy``) and wait until each partition has a leader."""
     replication = {} if replicas is None else {"replication_factor": replicas}
-    with admin(bootstrap, **security) as client:
+    with admin_client(bootstrap) as client:
         client.create_topics({name: {"num_partitions": partitions, "configs": dict(configs or {}), **replication}})
         client.wait_for_topics([name], timeout_ms=PATIENCE_MILLISECONDS)
 
 
-def delete_topic(bootstrap: str, name: str, **security: Any) -> None:
+def delete_topic(bootstrap: str, name: str) -> None:
     """Delete a topic; the broker does it in the background."""
-    with admin(bootstrap, **security) as client:
+    with admin_client(bootstrap) as client:
         client.delete_topics([name])
 
 
-def add_partitions(bootstrap: str, name: str, total: int, **security: Any) -> None:
+def add_partitions(bootstrap: str, name: str, total: int) -> None:
     """Grow a topic to ``total`` partitions."""
-    with admin(bootstrap, **security) as client:
+    with admin_client(bootstrap) as client:
         client.create_partitions({name: total})
 
 
-def alter_topic(bootstrap: str, name: str, configs: Mapping[str, str], **security: Any) -> None:
+def alter_topic(bootstrap: str, name: str, configs: Mapping[str, str]) -> None:
     """Set topic configurations such as ``segment.bytes``; others stay."""
-    with admin(bootstrap, **security) as client:
+    with admin_client(bootstrap) as client:
         client.alter_configs([ConfigResource(ConfigResourceType.TOPIC, name, dict(configs))])
 
 
-def delete_records(bootstrap: str, name: str, before: Mapping[int, int], **security: Any) -> None:
+def delete_records(bootstrap: str, name: str, before: Mapping[int, int]) -> None:
     """Move the log start of partitions: ``before`` maps a partition to its first offset that stays."""
-    with admin(bootstrap, **security) as client:
+    with admin_client(bootstrap) as client:
         client.delete_records({KafkaTopicPartition(name, number): offset for number, offset in before.items()})
 
 
-def end_offsets(bootstrap: str, name: str, *, committed: bool = False, **security: Any) -> dict[int, int]:
+def end_offsets(bootstrap: str, name: str, *, committed: bool = False) -> dict[int, int]:
     """Return partition → end offset: the high watermark, or the last stable offset when ``committed``."""
-    with _consumer(bootstrap, committed=committed, **security) as consumer:
+    with _consumer(bootstrap, committed=committed) as consumer:
         ends: dict[KafkaTopicPartition, int] = consumer.end_offsets(_partitions(consumer, name))
         return {partition.partition: offset for partition, offset in ends.items()}
 
@@ -244,12 +235,12 @@ def _producer(bootstrap: str, **options: Any) -> Iterator[KafkaProducer]:
 
 
 @contextmanager
-def _consumer(bootstrap: str, *, committed: bool, **security: Any) -> Iterator[KafkaConsumer]:
+def _consumer(bootstrap: str, *, committed: bool, **options: Any) -> Iterator[KafkaConsumer]:
     consumer = KafkaConsumer(
         bootstrap_servers=bootstrap,
         isolation_level="read_committed" if committed else "read_uncommitted",
         enable_auto_commit=False,
-        **security,
+        **options,
     )
     try:
         yield consumer

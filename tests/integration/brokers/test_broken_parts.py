@@ -9,8 +9,8 @@ from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify, said_json
 from tests.integration.harness.waiting import eventually
 from tests.stack import KafkaCluster
+from tests.stack.clients import admin_client
 from tests.stack.kafka import brokers_in_service
-from tests.stack.topics import admin
 
 ALL = range(3)
 
@@ -24,7 +24,7 @@ def test_a_partition_without_a_leader_stops_no_other(
 ) -> None:
     """Its only replica is on a broker that is down; a member that runs and one that starts store all others."""
     single, other = f"{unique}-single", topic(len(ALL))
-    with admin(kafka.bootstrap) as client:
+    with admin_client(kafka.bootstrap) as client:
         client.create_topics({single: {"assignments": {number: [number + 1] for number in ALL}}})
         client.wait_for_topics([single])
     manifest = scene.manifest(kafka={"topics": [single, other]})

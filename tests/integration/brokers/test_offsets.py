@@ -8,7 +8,8 @@ from logpersister.group.offsets import OffsetReader
 from logpersister.ranges import TopicPartition
 from tests.integration.harness.waiting import eventually
 from tests.stack import KafkaCluster
-from tests.stack.topics import admin, produce
+from tests.stack.clients import admin_client
+from tests.stack.topics import produce
 
 PARTITIONS = range(6)
 
@@ -30,7 +31,7 @@ def test_a_broker_that_was_away_when_the_client_began_is_asked_when_it_leads_aga
         assert away.node not in leaders()
         assert reader.ends(partitions).values.keys() == set(partitions)
         kafka.recover()
-        with admin(kafka.bootstrap) as client:
+        with admin_client(kafka.bootstrap) as client:
             client.elect_leaders(ElectionType.PREFERRED, {name: list(PARTITIONS)})
         eventually("it leads again", lambda: away.node in leaders())
         assert reader.ends(partitions).errors == {}

@@ -92,9 +92,9 @@ class Verdicts:
 class Judge:
     """Asks both, without leaving anything behind."""
 
-    def __init__(self, api: Client, namespace: str = "default") -> None:
+    def __init__(self, api: Client) -> None:
         self._api = api
-        self._path = COLLECTION.format(namespace)
+        self._path = COLLECTION.format("default")
         self._known: dict[str, Verdicts] = {}
 
     def both(self, document: dict[str, Any]) -> Verdicts:

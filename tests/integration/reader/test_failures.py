@@ -12,9 +12,9 @@ from tests.integration.harness.waiting import eventually
 from tests.integration.reader import reading
 from tests.integration.reader.reading import SMALL, MakeTopic, Open, expected, read_records, whole
 from tests.stack import KafkaBroker
+from tests.stack.clients import admin_client
 from tests.stack.topics import (
     Record,
-    admin,
     create_topic,
     delete_records,
     delete_topic,
@@ -63,7 +63,7 @@ def test_a_deleted_topic_is_unknown(kafka: KafkaBroker, topic: MakeTopic, open_r
 
 
 def _topic_exists(kafka: KafkaBroker, name: str) -> bool:
-    with admin(kafka.bootstrap) as client:
+    with admin_client(kafka.bootstrap) as client:
         return name in client.list_topics()
 
 

@@ -39,8 +39,8 @@ class Cause:
 class Client(ClosedAtEnd):
     """Requests one after another."""
 
-    def __init__(self, host: str, port: int, context: ssl.SSLContext, *, timeout: float = 30) -> None:
-        self._connection = http.client.HTTPSConnection(host, port, context=context, timeout=timeout)
+    def __init__(self, host: str, port: int, context: ssl.SSLContext) -> None:
+        self._connection = http.client.HTTPSConnection(host, port, context=context, timeout=30)
 
     def get(self, path: str, **query: str) -> Document:
         return self.request("GET", path, query=query)

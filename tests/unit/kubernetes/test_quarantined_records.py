@@ -33,17 +33,17 @@ from tests.unit.kubernetes.test_rollout_plan import Rollout
 SILENT = MemberReport(None, "ConnectTimeout")
 
 
-def refused(offset: int = 120, *, minutes_ago: float = 1, records: int = 7, key: str = "") -> Document:
+def refused(offset: int = 120, *, minutes_ago: float = 1, records: int = 7) -> Document:
     return {
         "time": (NOW - timedelta(minutes=minutes_ago)).isoformat(), "topic": "clicks", "partition": 3, "offset": offset,
         "reason": "not JSON: expected value at line 1 column 7", "records": records,
-        "key": key or f"raw/clicks/_quarantine/1_3_{offset:020}.gz",
+        "key": f"raw/clicks/_quarantine/1_3_{offset:020}.gz",
     }  # fmt: skip
 
 
-def quarantine(*recent: Document, records: int | None = None) -> Document:
+def quarantine(*recent: Document) -> Document:
     """Return what a member tells."""
-    count = sum(one["records"] for one in recent) if records is None else records
+    count = sum(one["records"] for one in recent)
     return {"records": count, "last": max((one["time"] for one in recent), default=None), "recent": list(recent)}
 
 

@@ -285,11 +285,11 @@ def test_a_plan_has_the_restart_in_its_status_but_not_while_members_are_replaced
     assert not plan.restart
 
 
-def leaving(name: str, ended: datetime, *, node: str = "node-1") -> Document:
+def leaving(name: str, ended: datetime) -> Document:
     """Return the pod of a member that should have ended by a time, on a node that does not say that it has."""
     (found,) = pods([name], ready=False)
     found["metadata"]["deletionTimestamp"] = rfc3339(ended)
-    return found | {"spec": {"nodeName": node}}
+    return found | {"spec": {"nodeName": "node-1"}}
 
 
 def lost(*names: str, minutes: int = 6, status: Document | None = None) -> ObservedState:

@@ -23,8 +23,8 @@ RAW: dict[str, Any] = {"topicPattern": "^raw", "value": {"bytes": {}}, "output":
 ORDERS_FIRST: dict[str, Any] = {"topics": ["orders"], "value": ORDERS, "upload": {"maxAge": "1m"}}
 
 
-def hash_of(topic: str, *overrides: dict[str, Any], **changes: Any) -> str:
-    resource = accepted({**GROUP, **changes, "spec.overrides": list(overrides)})
+def hash_of(topic: str, *overrides: dict[str, Any]) -> str:
+    resource = accepted({**GROUP, "spec.overrides": list(overrides)})
     return revision_of(resource.for_topic(topic), "1").hash
 
 

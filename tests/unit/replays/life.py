@@ -111,12 +111,13 @@ class ReplayLife:
         condition = {"type": kind, "status": "True", "lastTransitionTime": at, "message": message}
         self.children[reference].setdefault("status", {})["conditions"] = [condition]
 
-    def fail(self, reference: Reference, code: int, said: str, *, name: str = "again-x1") -> None:
+    def fail(self, reference: Reference, code: int, said: str) -> None:
         """Let a process of a Job fail."""
         ended = {"exitCode": code, "reason": "Error", "message": said, "finishedAt": self.now.isoformat()}
-        self.children[Reference("Pod", name)] = {
+        owner = {"uid": self.children[reference]["metadata"]["uid"]}
+        self.children[Reference("Pod", "again-x1")] = {
             "kind": "Pod",
-            "metadata": {"name": name, "ownerReferences": [{"uid": self.children[reference]["metadata"]["uid"]}]},
+            "metadata": {"name": "again-x1", "ownerReferences": [owner]},
             "status": {"phase": "Failed", "containerStatuses": [{"name": "member", "state": {"terminated": ended}}]},
         }
 
@@ -132,11 +133,17 @@ class ReplayLife:
         return one["status"], one["reason"], one["message"]
 
     @classmethod
-    def stored(cls, **spec: Any) -> "ReplayLife":
-        """Return one that has stored all."""
+    def begun(cls, **spec: Any) -> "ReplayLife":
+        """Return one whose Job has begun."""
         life = cls(**spec)
         life.step()
         life.begin()
+        return life
+
+    @classmethod
+    def stored(cls, **spec: Any) -> "ReplayLife":
+        """Return one that has stored all."""
+        life = cls.begun(**spec)
         life.reports = {"again-x0": report(400)}
         life.step()
         life.end(STORING)

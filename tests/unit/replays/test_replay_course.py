@@ -115,9 +115,7 @@ def test_what_the_resource_becomes_later_changes_no_replay() -> None:
 
 
 def test_a_pause_and_another_number_of_processes_change_nothing_else_of_the_job() -> None:
-    life = ReplayLife()
-    life.step()
-    life.begin()
+    life = ReplayLife.begun()
     life.reports = {"again-x0": report(500)}
     life.later(seconds=100)
     life.step()
@@ -140,9 +138,7 @@ def test_a_replay_may_begin_with_a_pause() -> None:
 
 
 def test_a_failure_is_said_in_the_words_of_the_command_and_is_over_after_a_pause() -> None:
-    life = ReplayLife()
-    life.step()
-    life.begin()
+    life = ReplayLife.begun()
     said = "a hole: no object of the backup has t-0[0,5), and Kafka has deleted it; restore the object"
     life.fail(STORING, 4, f'{{"event":"x","level":"info"}}\n{said}\n')
     life.end(STORING, "Failed", "PodFailurePolicy")
@@ -167,9 +163,7 @@ def test_a_job_that_is_about_to_go_is_waited_for() -> None:
 
 
 def test_a_process_that_is_tried_again_is_told_without_an_alarm() -> None:
-    life = ReplayLife()
-    life.step()
-    life.begin()
+    life = ReplayLife.begun()
     life.fail(STORING, 3, "spec.kafka: cannot reach broker-1:9092")
     life.step()
     assert (life.phase, life.verdict("Stalled")[0]) == ("Planning", "False")
@@ -204,9 +198,7 @@ def test_what_the_api_server_refuses_is_said() -> None:
 
 
 def test_a_job_whose_pods_are_refused_says_why() -> None:
-    life = ReplayLife()
-    life.step()
-    life.begin()
+    life = ReplayLife.begun()
     uid = life.children[STORING]["metadata"]["uid"]
     assert life.observed().unexplained == [uid]
     life.step(told={uid: 'serviceaccount "clicks-backup-member" not found'})
@@ -217,9 +209,7 @@ def test_a_job_whose_pods_are_refused_says_why() -> None:
 
 
 def test_other_processes_share_the_same_rate() -> None:
-    life = ReplayLife(maxBytesPerSecond="1Mi")
-    life.step()
-    life.begin()
+    life = ReplayLife.begun(maxBytesPerSecond="1Mi")
     life.change(processes=4)
     life.step()
     assert STORING not in life.children, "its processes would read four times as much"

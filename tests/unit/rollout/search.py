@@ -10,13 +10,8 @@ from tests.unit.rollout.world import BrokenError, World, check_end
 
 ADVERSITY = 0.3
 """How often a history by chance is struck."""
-
-
-@dataclass
-class Found:
-    """What a search went through."""
-
-    worlds: int = 0
+_MOST_WORLDS = 200_000
+"""More are more than were thought."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +23,8 @@ class _Visit:
     events: int
 
 
-def explore(start: World, *, most: int = 200_000) -> Found:
-    """Go through every world that can come of this one; raises BrokenError with the way to a broken promise."""
+def explore(start: World) -> int:
+    """Go through every world that can come of this one; return how many. Raises BrokenError with the way to a fault."""
     came: dict[object, tuple[object, str] | None] = {start.key(): None}
     ends: set[object] = set()
 
@@ -48,11 +43,9 @@ def explore(start: World, *, most: int = 200_000) -> Found:
             raise BrokenError(f"{error}\nafter " + "\n      ".join([*_way(came, visit.key), what])) from error
         return new
 
-    found = Found()
     for _ in exploring.explore([_Visit(start, start.key(), 0)], lambda visit: visit.events, follow):
-        found.worlds += 1
-        assert found.worlds <= most, "more worlds than were thought"
-    return found
+        assert len(came) <= _MOST_WORLDS
+    return len(came)
 
 
 def _check_course(world: World, known: set[object]) -> None:

@@ -41,8 +41,8 @@ class Installation:
     def install(self, values: Mapping[str, Any] | None = None, *, chart: Path = CHART) -> str:
         return self.helm("install", NAME, str(chart), values=values or {})
 
-    def upgrade(self, values: Mapping[str, Any] | None = None, *, chart: Path = CHART) -> str:
-        return self.helm("upgrade", NAME, str(chart), values=values or {})
+    def upgrade(self, values: Mapping[str, Any]) -> str:
+        return self.helm("upgrade", NAME, str(CHART), values=values)
 
     def deployment(self) -> Document | None:
         return self.get(f"/apis/apps/v1/namespaces/{self.namespace}/deployments/{NAME}-operator")

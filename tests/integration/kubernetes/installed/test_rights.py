@@ -45,9 +45,9 @@ def make_namespace(api: Client, name: str) -> str:
     return name
 
 
-def start_operator(installation: Installation, **settings: str) -> OperatorProcess:
+def start_operator(installation: Installation) -> OperatorProcess:
     """Return the operator as the Deployment describes it, under its account, with shorter pauses."""
-    found = installation.settings() | _QUICK | settings
+    found = installation.settings() | _QUICK
     return OperatorProcess(
         installation.server,
         installation.directory,
