@@ -838,18 +838,12 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (thrift(fields=[ONE, column("no", "int8")]), "spec.value.thrift.fields[1].name"),
     (rows(column("id", "int8", format="epoch[s]")), J + "fields[0].format"),
     (rows(column("id", "timestamp[s]", format="epoch")), J + "fields[0].format"),
-    (rows(column("at", "timestamp[s]", format="pattern[yy-MM-dd]")), J + "fields[0].format"),
-    (rows(column("at", "timestamp[s]", format="pattern[yyyy-MM-ddTHH:mm:ss]")), J + "fields[0].format"),
-    (rows(column("at", "timestamp[s]", format="pattern[yyyyMMddhh]")), J + "fields[0].format"),
-    (rows(column("at", "timestamp[s]", format="epoch")), J + "fields[0].format"),
-    (rows(column("at", "timestamp[s]", format="pattern[]")), J + "fields[0].format"),
-    (rows(column("at", "timestamp[s]", format="pattern[yyyy]")), J + "fields[0].format"),
-    (rows(column("at", "timestamp[s]", format="pattern[yyyy-MM-dd MMM]")), J + "fields[0].format"),
-    (rows(column("at", "timestamp[s]", format="pattern[yyyy-MM-dd mm]")), J + "fields[0].format"),
-    (rows(column("at", "timestamp[s]", format="pattern[yyyyMMMMdd]")), J + "fields[0].format"),
-    (
-        rows({"name": "at", "type": "timestamp[s]", "format": f"pattern[yyyyMMddHHmmss{'S' * 10}]"}),
-        J + "fields[0].format",
+    *(
+        (rows(column("at", "timestamp[s]", format=f"pattern[{pattern}]")), J + "fields[0].format")
+        for pattern in (
+            *("yy-MM-dd", "yyyy-MM-ddTHH:mm:ss", "yyyyMMddhh", "", "yyyy", "yyyy-MM-dd MMM", "yyyy-MM-dd mm"),
+            *("yyyyMMMMdd", "yyyyMMddHHmmss" + "S" * 10),
+        )
     ),
     (rows(column("id", "int8", required="yes")), J + "fields[0].required"),
     (rows(fields=[]), J + "fields"),
@@ -1085,15 +1079,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (BESIDE | {R + "shadow": SHADOW | {"groupId": "g" * 177}}, "spec.rollout.shadow.groupId"),
     (BESIDE | {R + "shadow": SHADOW | {"groupId": "clicks-backup"}}, "spec.rollout.shadow.groupId"),
     (BESIDE | {R + "shadow": SHADOW, K + "groupId": "clicks-shadow.0.1"}, "spec.rollout.shadow.groupId"),
-    (BESIDE | {R + "shadow": SHADOW | {"prefix": "/a"}}, "spec.rollout.shadow.prefix"),
-    (BESIDE | {R + "shadow": SHADOW | {"prefix": "a/"}}, "spec.rollout.shadow.prefix"),
-    (BESIDE | {R + "shadow": SHADOW | {"prefix": "a//b"}}, "spec.rollout.shadow.prefix"),
-    (BESIDE | {R + "shadow": SHADOW | {"prefix": "a/../b"}}, "spec.rollout.shadow.prefix"),
-    (BESIDE | {R + "shadow": SHADOW | {"prefix": "a/_logpersister"}}, "spec.rollout.shadow.prefix"),
-    (BESIDE | {R + "shadow": SHADOW | {"prefix": "p" * 377}}, "spec.rollout.shadow.prefix"),
-    (BESIDE | {R + "shadow": SHADOW | {"prefix": ""}}, "spec.rollout.shadow.prefix"),
-    (BESIDE | {R + "shadow": SHADOW | {"prefix": "raw"}}, "spec.rollout.shadow.prefix"),
-    (BESIDE | {R + "shadow": SHADOW | {"prefix": "raw/a"}}, "spec.rollout.shadow.prefix"),
+    *(
+        (BESIDE | {R + "shadow": SHADOW | {"prefix": prefix}}, "spec.rollout.shadow.prefix")
+        for prefix in ("/a", "a/_logpersister", "p" * 377, "", "raw", "raw/a")
+    ),
     *at("spec.rollout.shadow.prefix", BESIDE | {S + "prefix": "shadow/raw"}, {R + "shadow": SHADOW}),
     ({R + "shadow": SHADOW | {"prefix": "a/b=c"}}, "spec.rollout.shadow.prefix"),
     ({"spec.autoRepair": {"restartAfter": "2d"}}, "spec.autoRepair.restartAfter"),
