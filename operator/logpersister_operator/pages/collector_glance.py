@@ -20,8 +20,6 @@ _SIGNS: Final = (
     Sign(Aspect.READY, "False", Trouble.WARNING, "not ready", "none"),
 )
 """Conditions that ask for a look, the most urgent first."""
-_FAILED: Final = ("refused", "failed", "throttled")
-_POLLS: Final = ("new", "unchanged", *_FAILED)
 Counts = Mapping[str, float]
 
 
@@ -87,12 +85,13 @@ class PollTally:
 
 
 def _counts(report: Report) -> Counter[str]:
-    polls = {result: report.count("polls", result) or 0 for result in (*_POLLS, "missed")}
+    polls = dict(report.counts("polls"))
+    missed, ended = polls.pop("missed", 0), sum(polls.values())
     return Counter(
         {
-            "polls": sum(polls[result] for result in _POLLS),
-            "failed": sum(polls[result] for result in _FAILED),
-            "missed": polls["missed"],
+            "polls": ended,
+            "failed": ended - polls.get("new", 0) - polls.get("unchanged", 0),
+            "missed": missed,
             "sent": report.count("records", "sent") or 0,
             "dropped": report.count("spool", "dropped") or 0,
         }

@@ -47,6 +47,12 @@ class Report:
         found = self.get(*names)
         return found if type(found) is int else None
 
+    def counts(self, *names: str) -> Mapping[str, int]:
+        """Return the numbers of a mapping in the document by their names."""
+        found = self.get(*names)
+        named = found.items() if isinstance(found, Mapping) else ()
+        return {name: count for name, count in named if type(count) is int}
+
     def time(self, *names: str) -> datetime | None:
         try:
             found = datetime.fromisoformat(str(self.get(*names)))
@@ -113,9 +119,9 @@ def troubled_feeds(known: Sequence[Report], told: Callable[[datetime | None], st
         for one in known
         for feed in one.parts("feeds", "worst")
     ]  # fmt: skip
-    rows = sorted(worst, key=lambda row: str(row[0]))
-    empty = "None." if known else "No replica answers."
-    return Table("Feeds in trouble", ("feed", "state", "newest content", "replica", "reason"), rows, empty=empty)
+    rows = sorted(worst, key=lambda row: str(row[0]))[:ROWS]
+    header, note = ("feed", "state", "newest content", "replica", "reason"), first_of(len(worst), len(rows))
+    return Table("Feeds in trouble", header, rows, note, empty="None." if known else "No replica answers.")
 
 
 def _facts(known: Sequence[Report], lag: LagSummary | None, now: datetime) -> list[tuple[str, str | Cell]]:
@@ -220,7 +226,7 @@ def _replica(one: Report, collector: str) -> Sequence[str | Cell]:
     if one.get("collector") != collector:
         return _stranger(one, len(_REPLICAS))
     away = one.get("kafka", "away")
-    polls: Mapping[str, int] = one.get("polls") or {}
+    polls = one.counts("polls")
     others = sum(count for result, count in polls.items() if result not in {"new", "unchanged", "missed"})
     return (
         str(one.get("replica")),

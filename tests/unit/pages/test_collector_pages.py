@@ -146,3 +146,15 @@ def test_replays_stand_on_the_first_page_those_in_trouble_first(world: OperatorW
     assert (runs["rate"], runs["left"], runs["estimated end"]) == ("3.0MiB/s", "2h10m", "2026-11-21 12:00:00Z")
     assert (failed["state"], failed["why"]) == ("stalled: ReplayFailed", "3 attempts have failed")
     assert [one.children[0].text for one in table(world.page(query="namespace=web"), "Replays")] == ["web/c-failed"]
+
+
+def test_what_another_version_says_ends_no_page(world: OperatorWorld) -> None:
+    odd = {"collector": "prices", "polls": {"new": "many", "missed": 2}, "feeds": [7], "kafka": None, "spool": 7}
+    for _ in range(2):
+        world.collector(said=(odd, {"polls": 7}))
+        world.site.look()
+        world.clock.forward(60)
+    page = world.page(PATH)
+    assert (facts(page)["Polls missed"], facts(page)["Records sent"]) == ("2", "?")
+    assert row(page, "prices-collector-1", "Replicas")["state"] == "another"
+    assert "at the end 0 a minute." in plotted(page)["Polls"]

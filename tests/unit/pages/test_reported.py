@@ -103,7 +103,13 @@ def test_a_document_that_is_not_what_it_should_be_ends_no_page() -> None:
         page = group_page("g", [Report("a", {"group": "g", "uploads": {"last": last}})], None, datetime.now(UTC), [])
         assert dict(page.facts)["Last upload"] == "never"
     for worst in ([{"id": "prices"}, 7, {"id": "prices", "newAt": None}], "x"):
-        document = {"collector": "c", "feeds": {"worst": worst}}
+        document = {
+            "collector": "c",
+            "feeds": {"worst": worst},
+            "polls": worst,
+            "kafka": worst,
+            "spool": {"records": "x"},
+        }
         page = collector_page("c", [Report("a", document)], datetime.now(UTC), [])
         assert [row[0] for one in page.tables[1:] for row in one.rows] == ["prices"] * (2 * (worst != "x"))
 
