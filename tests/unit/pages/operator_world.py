@@ -42,11 +42,8 @@ FINE: Fine = {
     Aspect.MEMBERS_PROGRESSING: ("True", Reason.MEMBERS_PROGRESS),
 }
 FINE_COLLECTOR: Fine = {
+    **{aspect: FINE[aspect] for aspect in (Aspect.RECONCILING, Aspect.STALLED, Aspect.RECONCILED, Aspect.SPEC_VALID)},
     Aspect.READY: ("True", Reason.REPLICAS_READY),
-    Aspect.RECONCILING: ("False", Reason.UP_TO_DATE),
-    Aspect.STALLED: ("False", Reason.PROGRESSING),
-    Aspect.RECONCILED: ("True", Reason.COMPLETE),
-    Aspect.SPEC_VALID: ("True", Reason.VALID),
     Aspect.FEEDS_SPEAKING: ("True", Reason.FEEDS_SPEAK),
     Aspect.KAFKA_REACHABLE: ("True", Reason.KAFKA_TAKES_RECORDS),
 }
