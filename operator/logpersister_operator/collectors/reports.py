@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from logpersister_operator.crd.status_collector import MOST_WORST, Feeds, Spool, WorstFeed
@@ -11,6 +11,7 @@ from logpersister_operator.observed_state import MemberReport
 
 _Feed = Mapping[str, Any]
 _Fields: Final = ("feeds", "kafka", "spool")
+_NEVER: Final = datetime.min.replace(tzinfo=UTC)
 _OTHER_WORDS: Final = (LookupError, TypeError, ValueError, AttributeError)
 """What becomes of a report that has other fields or values than those of a replica."""
 
@@ -65,7 +66,7 @@ def feeds_of(reports: Sequence[ReplicaReport]) -> Feeds | None:
     if not reports:
         return None
     merged = [_merged(feed, reports) for feed in dict.fromkeys(id_ for one in reports for id_ in one.worst())]
-    worst = sorted(merged, key=lambda feed: (not feed.silent, feed.new_at or datetime.max, feed.id))  # noqa: DTZ901
+    worst = sorted(merged, key=lambda feed: (not feed.silent, feed.new_at or _NEVER, feed.id))
     least = min(one.feeds["silent"] for one in reports)
     named = sum(feed.silent for feed in merged)
     all_named = any(one.feeds["silent"] <= sum(its["silent"] for its in one.worst().values()) for one in reports)

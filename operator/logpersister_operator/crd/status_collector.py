@@ -36,7 +36,7 @@ class WorstFeed(Model):
     """Whether no replica has got anything new for longer than silentAfter."""
 
     new_at: datetime | None = None
-    """When a replica got something new last, or polled it first."""
+    """When a replica got something new last; absent: none has since it started."""
 
     reason: Cause
     """Why the last poll gave nothing, as a replica says."""

@@ -154,9 +154,8 @@ class CollectorSource:
         )
 
     def _new(self, feed: PolledFeed) -> str:
-        if not feed.polls["new"]:
-            return "never"
-        return when(datetime.fromtimestamp(self._wall() - (self._clock() - feed.new_since), UTC))
+        new_at = feed.new_at(self._clock(), self._wall())
+        return when(None if new_at is None else datetime.fromtimestamp(new_at, UTC))
 
 
 def _state(feed: PolledFeed) -> Cell:

@@ -98,6 +98,13 @@ class PolledFeed:
             new_since=now,
         )
 
+    def new_at(self, now: float, wall: float) -> float | None:
+        """Return when it last gave something new, in seconds since the epoch; None: not in this process.
+
+        ``now`` and ``wall`` are the same moment, monotonic and since the epoch.
+        """
+        return wall - (now - self.new_since) if self.polls["new"] else None
+
     def request(self) -> Request:
         """Return what the server is asked now; raises `ManifestError` for Secrets that cannot be used."""
         seen, authority = self.seen, self.spec.ca_secret_name

@@ -142,7 +142,7 @@ def status_document(name: str, replica: str, started: float, metrics: FeedMetric
                 {
                     "id": feed.spec.id,
                     "silent": feed.is_silent,
-                    "newAt": _time(wall - (now - feed.new_since)),
+                    "newAt": None if (new_at := feed.new_at(now, wall)) is None else _time(new_at),
                     "reason": logs.redactor.text(feed.reason) or "nothing new",
                 }
                 for feed in worst

@@ -186,6 +186,14 @@ def test_a_feed_is_silent_when_it_is_in_all_replicas() -> None:
     assert condition(merged(says(silent=["a"]), MemberReport(None, "away")), "FeedsSpeaking")[0] == "False"
 
 
+def test_a_feed_that_never_gave_anything_comes_before_those_that_did() -> None:
+    said = says(failing=["a", "b"])
+    assert said.document is not None
+    said.document["feeds"]["worst"][1]["newAt"] = None
+    worst = merged(said).status["feeds"]["worst"]
+    assert [(one["id"], "newAt" in one) for one in worst] == [("b", False), ("a", True)]
+
+
 def test_of_many_silent_feeds_some_are_named() -> None:
     many = [f"f{number:03}" for number in range(50)]
     feeds = merged(says(silent=many, total=99), says(silent=many[10:], total=99)).status["feeds"]

@@ -76,6 +76,7 @@ def test_the_status_names_the_worst_and_few(parts: Parts) -> None:
     assert (document["total"], document["silent"], document["failing"]) == (50, 2, 50)
     assert [one["id"] for one in document["worst"]][:4] == ["f4", "f3", "f49", "f48"]
     assert len(document["worst"]) == WORST
+    assert document["worst"][0]["newAt"] is None, "it has given nothing yet"
 
 
 def test_polls_are_counted(parts: Parts) -> None:
