@@ -1,8 +1,7 @@
 """Finished folders: never early, each once, what comes late is told; also across partitions that come, and SIGKILL."""
 
 import json
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -314,74 +313,3 @@ def assert_replayed_into_their_folders(
     told = [finishing.content(hour(it)) for it in (0, 1)]
     assert [(one["number"], one["records"], one["lateRecords"]) for one in told] == [(2, 18, 3), (3, 7, 6)]
     verify(appending, "--deep", finds={})
-
-
-@pytest.mark.soak  # chaos kills members that finish folders in each run
-def test_members_come_and_go_while_hours_pass(
-    finishing: Finishing, scene: Scene, topic: CreateTopic, webhook: Receiver, secrets_dir: Path
-) -> None:
-    """The owner of partition 0 is killed, frozen and replaced; each hour is finished and told with all its records.
-
-    By a field of values, as in the example. The day is finished, too, when it is over, and the next one is not.
-    """
-    (secrets_dir / "folders-hook").mkdir()
-    (secrets_dir / "folders-hook" / "token").write_text("t0ken")
-    told = topic(1)
-    days: dict[str, Any] = {"policy": ["successFile", "manifest", "webhook", "kafka"], "outerLevels": True}
-    manifest = finishing.manifest("finish-told", webhook={"url": webhook.url}, kafka={"topic": told}, **days)
-    members = [scene.member(manifest, name) for name in ("one", "two")]
-    begin, end, day = 20, 28, "dt=2026-03-28"
-    produce_hours(finishing, range(begin, 23))
-    killed = owner_of_first(members)
-    killed.kill()
-    members.remove(killed)
-    members.append(scene.member(manifest, "three"))
-    members[0].wait("two hours are finished", lambda: finishing.finished() >= {hour(20), hour(21)})
-    produce_hours(finishing, [23])
-    members[0].wait("another one is finished", lambda: hour(22) in finishing.finished())
-    assert day not in finishing.finished()
-    produce_hours(finishing, [24])
-    frozen = owner_of_first(members)
-    frozen.freeze()
-    produce_hours(finishing, range(25, 27))
-    (other,) = (one for one in members if one is not frozen)
-    other.wait("it has taken over", lambda: len(partitions_of(other)) == 2)
-    frozen.thaw()
-    produce_hours(finishing, range(27, end))
-    for partition in (0, 1):
-        finishing.write_events(partition, end + 0.5)
-    every = {hour(number) for number in range(begin, end)}
-    other.wait("all are finished", lambda: finishing.finished() >= {*every, day})
-    assert finishing.finished() == {*every, day}
-    assert finishing.keys()[day] == {"_SUCCESS"}
-    contents = wait_told(other, finishing, webhook, told, range(begin, end)).values()
-    assert [(one["number"], one["records"], one["lateRecords"]) for one in contents] == [(1, 10, 0)] * len(every)
-    assert {one.headers["authorization"] for one in webhook.posted} == {"Bearer t0ken"}
-    scene.group.wait_current(finishing.topic, explain=other.tail)
-    assert finishing.pages() == Counter(range(10 * len(every) + 2))
-
-
-def produce_hours(finishing: Finishing, hours: Iterable[int]) -> None:
-    """Write ten events of each hour, in order within each partition."""
-    for number in hours:
-        for partition in (0, 1):
-            finishing.write_events(partition, *(number + place for place in (0.25, 0.25, 0.25, 0.9, 0.9)))
-
-
-def partitions_of(member: MemberProcess) -> Sequence[str]:
-    """Return what a member owns, by its status; nothing while it does not answer."""
-    owned: Sequence[str] = member.status().get("assignment", {}).get("partitions", [])
-    return owned
-
-
-def owner_of_first(members: list[MemberProcess]) -> MemberProcess:
-    """Wait until a member owns partition 0; return it."""
-
-    def owner() -> MemberProcess | None:
-        partitions = {one: partitions_of(one) for one in members if one.alive}
-        return next((one for one, owned in partitions.items() if any(it.endswith("-0") for it in owned)), None)
-
-    members[0].wait("partition 0 has an owner", owner)
-    found = owner()
-    assert found is not None
-    return found

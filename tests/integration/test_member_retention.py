@@ -1,22 +1,15 @@
 """Kafka deletes records before they are stored: said always, never jumped over unless the manifest says so.
 
-| | in which scene |
-| --- | --- |
-| records that nobody had promised: ``fail`` while a member runs and at its start, then ``skip`` | the first one |
-| a part of a range that was promised: ``skip`` | the second one |
+Parts of ranges that were promised are lost in `tests/model`; `tests/unit/pipeline/test_task.py` has what is written then.
 """
 
 import time
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from tests.integration.harness.bucket import assert_exactly_once
-from tests.integration.harness.faults import stalled_puts
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify
-from tests.stack.fault_proxy import FaultProxy
 from tests.stack.topics import delete_records
 
 CreateTopic = Callable[..., str]
@@ -67,33 +60,3 @@ def test_retention_overtakes_the_group(scene: Scene, topic: CreateTopic, verify:
     (loss,) = scene.bucket.losses()
     assert (loss["topic"], loss["partition"], loss["start"], loss["end"], loss["cause"]) == (cut, 0, 100, 130, "lost")
     verify(skipping, "--deep", finds={("lost", 0): 1, ("not-compared", 0): 1})
-
-
-@pytest.mark.soak
-def test_retention_overtakes_what_was_promised(
-    scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy, verify: Verify
-) -> None:
-    """The member dies in the middle of two ranges; of one of them Kafka loses a part before anybody takes it over."""
-    name = topic(2)
-    scene.workload.write(name, 1_000, partitions=[0, 1])
-    produced = scene.workload.produced(name)
-    kafka, storage = {"topics": [name], "onDataLoss": "skip"}, {"endpoint": s3_proxy.endpoint}
-    manifest = scene.manifest(kafka=kafka, storage=storage)
-    fault = stalled_puts(f"/{name}/")
-    s3_proxy.inject(fault)
-    member = scene.member(manifest)
-    member.wait("the uploads are on their way", lambda: fault.met >= 2)
-    member.kill()
-    member.wait_gone()
-    assert scene.group.pending(name) == {0: (1_000,), 1: (1_000,)}
-    delete_records(scene.kafka.bootstrap, name, {0: 400})
-    s3_proxy.clear()
-
-    scene.run_until_current(manifest)
-
-    objects = scene.bucket.objects(name)
-    assert_exactly_once(objects, {(name, 0): produced[name, 0][400:], (name, 1): produced[name, 1]})
-    assert [(one.start, one.end, one.metadata["first"]) for one in objects] == [(0, 1_000, "400"), (0, 1_000, "0")]
-    (loss,) = scene.bucket.losses()
-    assert (loss["partition"], loss["start"], loss["end"], loss["cause"]) == (0, 0, 400, "lost")
-    verify(manifest, "--deep", finds={("lost", 0): 1})

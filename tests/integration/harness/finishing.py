@@ -1,8 +1,6 @@
 """A topic whose folders by hour are finished, and what stands in them."""
 
-import itertools
 import json
-from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from tests.integration.harness.examples import example
 from tests.integration.harness.scene import Scene
-from tests.stack.topics import Record, produce
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -32,7 +29,6 @@ class Finishing:
         self.topic = topic
         self._s3 = s3
         self.bucket = bucket
-        self._numbers = itertools.count()
 
     def manifest(self, of: str = "finish", storage: Mapping[str, str] | None = None, **finish: Any) -> Path:
         """Write the manifest of an example; ``finish`` has changes."""
@@ -42,17 +38,6 @@ class Finishing:
         """Write records of a time, in hours since midnight."""
         at = MIDNIGHT_MS + int(hours * HOUR_MS)
         self.scene.workload.write(self.topic, count, partitions=[partition], timestamp=lambda _: at)
-
-    def write_events(self, partition: int, *hours: float) -> None:
-        """Write records of now whose values have such times, and the number of the event as page."""
-        events = [{"at": MIDNIGHT_MS + int(at * HOUR_MS), "page": str(next(self._numbers))} for at in hours]
-        records = [Record(json.dumps(event).encode(), partition=partition) for event in events]
-        produce(self.scene.kafka.bootstrap, self.topic, records)
-
-    def pages(self) -> Counter[int]:
-        """Return how often each event is stored."""
-        rows = (json.loads(row) for one in self.scene.bucket.objects(self.topic) for row in one.values)
-        return Counter(int(row["page"]) for row in rows)
 
     def keys(self) -> dict[str, set[str]]:
         """Return what is in each folder beside records, by folder."""

@@ -2,6 +2,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+import structlog
 
 from logpersister.manifest.revisions.revision import Revision, revision_of, revision_of_document
 from logpersister.member.commits import Committer
@@ -173,7 +174,12 @@ def test_an_intent_for_another_place_is_kept_in_ours_when_that_does_not_let_us_i
     if snapshot is not None:
         fakes.state_store.elsewhere[theirs.hash] = snapshot
     resolver, _ = resolver_in(fakes)
-    resolver.resolve()
+    with structlog.testing.capture_logs() as logs:
+        resolver.resolve()
+    moved = {"topic": "clicks", "partition": 0, "start": 5, "ends": [8, 9], "place": PLACE}
+    assert [one for one in logs if one["event"] == "partition.moved"] == [
+        {**moved, "event": "partition.moved", "log_level": "info"}
+    ]
     ours = OffsetMetadata(TOPIC_ID, 1, manifest()[1].hash, (8, 9), since=3, place=PLACE)
     assert fakes.register.sent == [(CLICKS, CommittedOffset(5, ours), True)], "with its boundaries, in one commit"
     assert manifest()[1].hash in fakes.state_store.revisions, "the snapshot is there before the promise"
