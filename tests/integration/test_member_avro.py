@@ -1,7 +1,6 @@
 """Avro values whose writers change while a member runs, with a real registry that is sometimes away."""
 
 import gzip
-import io
 import json
 import math
 import re
@@ -12,12 +11,10 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-import pyarrow.parquet as pq
 import urllib3
 
 from logpersister.cli import main
 from logpersister.cli.exits import Exit
-from tests.integration.harness.bucket import Bucket
 from tests.integration.harness.examples import example
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify
@@ -152,7 +149,7 @@ def test_writers_change_while_the_registry_is_away(
     scene.group.wait_current(name, explain=after.tail)
 
     verify(manifest, "--deep", finds={}, compared=[2 * (500 + len(bad))])
-    rows, reasons = stored(scene, name)
+    rows, reasons = scene.bucket.rows_and_reasons(name)
     assert [one["kafka_offset"] for one in rows if one["kafka_partition"] == 0] == [
         offset for offset in range(500 + len(bad)) if not 300 <= offset < 300 + len(bad)
     ]
@@ -189,36 +186,18 @@ def test_writers_change_while_the_registry_is_away(
     tried = capsys.readouterr().out
     assert "struct<id: int64 not null>" in tried
     assert re.search(r"no_header +- +6 ", tried), "of the six values that are garbage, and of no other"
-    client, bucket = scene.bucket.client, scene.bucket.name
-    objects = Bucket(client, bucket, "lines").names(name)
+    bucket = scene.bucket_at("lines")
+    objects = bucket.names(name)
     [first, *_] = [one for one in objects if QUARANTINE not in one]
-    texts = gzip.decompress(client.get_object(Bucket=bucket, Key=first)["Body"].read()).splitlines()
+    texts = gzip.decompress(bucket.content(first)).splitlines()
     assert json.loads(texts[0]) == {
         "id": 0, "when": "2026-11-21T12:00:00.000Z", "rate": "Infinity", "country": None, "source": "web",
         "key": {"id": 0}, "kafka_partition": 0, "kafka_offset": 0,
     }  # fmt: skip
     assert [json.loads(text)["key"] for text in texts[1:4]] == [None, {"id": 2}, {"id": 4}]  # without offset 3
     [refused, *_] = [one for one in objects if QUARANTINE in one]
-    table = pq.read_table(io.BytesIO(client.get_object(Bucket=bucket, Key=refused)["Body"].read()))
-    assert [table.column(column)[0].as_py() for column in ("kafka_offset", "reason", "field")] == [
-        3,
-        "no_header",
-        "key",
-    ]
-
-
-def stored(scene: Scene, topic: str) -> tuple[list[dict[str, Any]], Counter[str]]:
-    """Return all rows in the order of partitions and offsets, and the reasons of quarantine."""
-    rows: list[dict[str, Any]] = []
-    reasons: Counter[str] = Counter()
-    for key in scene.bucket.names(topic):
-        content = scene.bucket.client.get_object(Bucket=scene.bucket.name, Key=key)["Body"].read()
-        found = pq.read_table(io.BytesIO(content)).to_pylist()
-        if QUARANTINE in key:
-            reasons.update(one["reason"] for one in found)
-        else:
-            rows += found
-    return sorted(rows, key=lambda one: (one["kafka_partition"], one["kafka_offset"])), reasons
+    row = bucket.rows(refused)[0]
+    assert (row["kafka_offset"], row["reason"], row["field"]) == (3, "no_header", "key")
 
 
 def test_columns_follow_the_registry(
@@ -279,7 +258,7 @@ def test_columns_follow_the_registry(
     scene.run_until_current(manifest(version=4))
 
     verify(manifest(version=4), "--deep", finds={}, compared=[2 * 220])
-    rows, _ = stored(scene, name)
+    rows, _ = scene.bucket.rows_and_reasons(name)
     of_one = [row for row in rows if row["kafka_partition"] == 0]
     assert [row["id"] for row in of_one] == list(range(220))
     named = {"at", "when", "rate", "source", "note"}
@@ -296,7 +275,7 @@ def test_columns_follow_the_registry(
     # a higher generation, which goes on with what cannot read the rest:
     write(scene, name, (encoded(last, {"id": str(number), "note": ""}, fifth) for number in range(220, 230)))
     scene.run_until_current(manifest(generation=2))
-    newest = [row for row in stored(scene, name)[0] if row["kafka_partition"] == 0][220:]
+    newest = [row for row in scene.bucket.rows_and_reasons(name)[0] if row["kafka_partition"] == 0][220:]
     assert [(row["id"], *sorted(row.keys() & named)) for row in newest] == [
         (str(one), "note") for one in range(220, 230)
     ]

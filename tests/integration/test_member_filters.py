@@ -101,8 +101,7 @@ class Orders:
 
 def stored_tables(scene: Scene, topic: str) -> Iterator[tuple[str, Any]]:
     for key in scene.bucket.names(topic):
-        body = scene.bucket.client.get_object(Bucket=scene.bucket.name, Key=key)["Body"].read()
-        yield key, pq.read_table(io.BytesIO(body))
+        yield key, pq.read_table(io.BytesIO(scene.bucket.content(key)))
 
 
 def counted(status: Mapping[str, Any]) -> int:

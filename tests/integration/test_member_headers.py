@@ -14,7 +14,6 @@ import yaml
 from tests.integration.harness.examples import example
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify, said
-from tests.integration.test_member_avro import stored
 from tests.stack import GlueRegistry, SchemaRegistry
 from tests.stack.topics import Record, produce
 from tests.unit.records.avro_samples import encoded
@@ -148,14 +147,14 @@ def test_json_schema_and_fingerprints_follow_a_registry_that_is_sometimes_away(
     document = verify(manifest(version=2), "--deep", finds={})
     compared = {one["topic"]: one["compared"] for one in document["topics"]}
     assert compared == {clicks: 2 * (210 + len(bad)), orders: 2 * 54}
-    rows, reasons = stored(scene, clicks)
+    rows, reasons = scene.bucket.rows_and_reasons(clicks)
     assert reasons == {"no_header": 4, "not_json": 4, "wrong_type": 2, "unknown_schema": 2}
     of_one = [row for row in rows if row["kafka_partition"] == 0]
     assert [row["id"] for row in of_one if row["kafka_offset"] != 102] == [*range(103), *range(105, 210)]
     assert [(row["id"], row["at"]) for row in of_one if row["kafka_offset"] == 102] == [(7, None)], "by version 2"
     assert [row["key"] for row in of_one[101:104]] == [None, {"name": "Ada"}, {"name": None}]
     assert (of_one[-1]["source"], of_one[-1]["place"], of_one[-1]["at"]) == ("app", {"country": "FR"}, None)
-    rows, reasons = stored(scene, orders)
+    rows, reasons = scene.bucket.rows_and_reasons(orders)
     assert sorted(row["id"] for row in rows) == sorted([*range(51)] * 2)
     assert reasons == {"no_header": 4, "unknown_schema": 2}
 
@@ -225,12 +224,12 @@ def test_schemas_of_glue(
     document = verify(manifest(), "--deep", finds={})
     compared = {one["topic"]: one["compared"] for one in document["topics"]}
     assert compared == {clicks: 2 * 105, events: 2 * 4, users: 2 * 2}
-    rows, reasons = stored(scene, clicks)
+    rows, reasons = scene.bucket.rows_and_reasons(clicks)
     assert [row["id"] for row in rows if row["kafka_partition"] == 1] == list(range(100))
     assert [row.get("note") for row in rows[-2:]] == ["", "n" * 500]
     assert reasons == {"no_header": 4, "bad_compression": 4, "unknown_schema": 2}
-    rows, reasons = stored(scene, events)
+    rows, reasons = scene.bucket.rows_and_reasons(events)
     assert [row["id"] for row in rows if row["kafka_partition"] == 0] == [7, 7, '"x"']
     assert reasons == {"no_header": 2}
-    rows, reasons = stored(scene, users)
+    rows, reasons = scene.bucket.rows_and_reasons(users)
     assert ([(row["id"], row["name"]) for row in rows], reasons) == ([(7, "Ada")] * 2, {"other_schema": 2})

@@ -1,13 +1,10 @@
 """Topics of different shape in one group: rows, envelopes and lines, of which one changes and the others do not."""
 
-import io
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
-
-from pyarrow import orc, parquet
 
 from tests.integration.harness.examples import example
 from tests.integration.harness.scene import Scene
@@ -56,19 +53,18 @@ def test_each_topic_has_its_shape_and_changes_alone(scene: Scene, topic: CreateT
     assert len(after[events]) == 2
     verify(manifest, "--deep", finds={}, compared=[2 * RECORDS, 2 * RECORDS, 2 * RECORDS + 3])
 
-    rows = [row for key in scene.bucket.names(orders) for row in orc.read_table(content(scene, key)).to_pylist()]
+    rows = [row for key in scene.bucket.names(orders) for row in scene.bucket.rows(key)]
     assert sorted(row["id"] for row in rows) == list(range(2 * RECORDS))
     assert all(("of=DE" in key) != ("of=AT" in key) for key in scene.bucket.names(orders))
-    lines = [json.loads(line) for key in scene.bucket.names(events) for line in content(scene, key).read().splitlines()]
+    lines = [json.loads(line) for key in scene.bucket.names(events) for line in scene.bucket.content(key).splitlines()]
     assert sorted(line["kafka_offset"] for line in lines) == list(range(2 * RECORDS))
     assert {key.split("/")[-2] for key in scene.bucket.names(events)} >= {"offset=50", "offset=100"}
     assert {key.rpartition(".")[2] for key in scene.bucket.names(raw)} == {"txt"}
     # Tombstones alone are an empty object: without it, the range could not be told from a hole.
     (empty,) = (key for key in scene.bucket.names(raw) if "/1_1_" in key)
-    facts = scene.bucket.client.head_object(Bucket=scene.bucket.name, Key=empty)
-    assert facts["ContentLength"] == 0
+    assert scene.bucket.content(empty) == b""
     names = ("records", "tombstones", "first", "last")
-    assert [facts["Metadata"][name] for name in names] == ["3", "3", "0", "2"]
+    assert [scene.bucket.metadata(empty)[name] for name in names] == ["3", "3", "0", "2"]
 
 
 def test_the_example(scene: Scene, unique: str, verify: Verify) -> None:
@@ -84,10 +80,10 @@ def test_the_example(scene: Scene, unique: str, verify: Verify) -> None:
     manifest = scene.manifest(kafka={"topicPattern": f"^{unique}\\."}, **said_of_records)
     scene.run_until_current(manifest)
 
-    rows = [row for key in scene.bucket.names(orders) if "/of=DE/" in key for row in parquet_rows(scene, key)]
+    rows = [row for key in scene.bucket.names(orders) if "/of=DE/" in key for row in scene.bucket.rows(key)]
     assert rows == [order | {"price": Decimal("1.25")}] * RECORDS
     assert sum("_quarantine" in key for key in scene.bucket.names(orders)) == 1, "a click has no id"
-    rows = [row for key in scene.bucket.names(clicks) for row in parquet_rows(scene, key)]
+    rows = [row for key in scene.bucket.names(clicks) for row in scene.bucket.rows(key)]
     assert rows == [{"url": None, "at": None}, {"url": "/", "at": datetime(2026, 11, 24, 12, tzinfo=UTC)}] * RECORDS
     assert all(".jsonl" in key for key in scene.bucket.names(others))
     verify(manifest, "--deep", finds={}, compared=[2 * RECORDS] * 3)
@@ -95,14 +91,4 @@ def test_the_example(scene: Scene, unique: str, verify: Verify) -> None:
 
 def revisions(scene: Scene, topic: str) -> set[str]:
     """Return the revisions that the objects of a topic name."""
-    client, bucket = scene.bucket.client, scene.bucket.name
-    found = (client.head_object(Bucket=bucket, Key=key)["Metadata"] for key in scene.bucket.names(topic))
-    return {metadata["revision"] for metadata in found}
-
-
-def parquet_rows(scene: Scene, key: str) -> list[dict[str, Any]]:
-    return parquet.read_table(content(scene, key)).to_pylist()
-
-
-def content(scene: Scene, key: str) -> io.BytesIO:
-    return io.BytesIO(scene.bucket.client.get_object(Bucket=scene.bucket.name, Key=key)["Body"].read())
+    return {scene.bucket.metadata(key)["revision"] for key in scene.bucket.names(topic)}

@@ -1,7 +1,5 @@
 """The manifests of examples/ for values that need no registry: rows, quarantine, what commands say of both."""
 
-import io
-import json
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -9,8 +7,6 @@ from decimal import Decimal
 from typing import Any
 
 import msgpack
-import pyarrow.parquet as pq
-import zstandard
 
 from logpersister.cli import main
 from logpersister.cli.exits import Exit
@@ -78,7 +74,7 @@ def test_examples(scene: Scene, topic: CreateTopic, verify: Verify, capsys: Any)
     }
     for of, name in topics.items():
         row, reasons = GOOD[of][1], BAD[of].values()
-        assert stored(scene, name) == ([row] * 100, Counter(reasons)), of
+        assert scene.bucket.rows_and_reasons(name) == ([row] * 100, Counter(reasons)), of
         on_topic = ["-f", str(manifest), "--topic", name]
         assert main(["quarantine", "ls", *on_topic]) == Exit.OK
         listed = capsys.readouterr().out
@@ -86,21 +82,3 @@ def test_examples(scene: Scene, topic: CreateTopic, verify: Verify, capsys: Any)
         assert main(["try", *on_topic, "--rows", "1"]) == Exit.OK
         shown = capsys.readouterr().out
         assert all(told in shown for told in [*reasons, *row]), of
-
-
-def stored(scene: Scene, topic: str) -> tuple[list[dict[str, Any]], Counter[str]]:
-    """Return all rows, and the reasons of quarantine."""
-    rows: list[dict[str, Any]] = []
-    reasons: Counter[str] = Counter()
-    for key in scene.bucket.names(topic):
-        content = scene.bucket.client.get_object(Bucket=scene.bucket.name, Key=key)["Body"].read()
-        if ".parquet" in key:
-            found = pq.read_table(io.BytesIO(content)).to_pylist()
-        else:
-            lines = zstandard.ZstdDecompressor().stream_reader(io.BytesIO(content)).read()
-            found = [json.loads(line) for line in lines.splitlines()]
-        if "_quarantine" in key:
-            reasons.update(one["reason"] for one in found)
-        else:
-            rows += found
-    return rows, reasons

@@ -10,7 +10,7 @@ from logpersister.cli import main
 from logpersister.cli.exits import Exit
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify
-from tests.integration.test_member_avro import stored, write
+from tests.integration.test_member_avro import write
 from tests.stack import SchemaRegistry
 
 CreateTopic = Callable[..., str]
@@ -94,7 +94,7 @@ def test_columns_follow_the_registry(
     assert "source" in capsys.readouterr().out
 
     verify(manifest(), "--deep", finds={}, compared=[2 * (100 + len(bad))])
-    rows, reasons = stored(scene, name)
+    rows, reasons = scene.bucket.rows_and_reasons(name)
     of_one = [row for row in rows if row["kafka_partition"] == 0]
     assert [row["id"] for row in of_one] == [*range(50), 7, *range(50, 100)]
     assert reasons == {"no_header": 2, "not_protobuf": 2, "unknown_schema": 2}

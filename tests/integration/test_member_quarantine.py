@@ -9,8 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from logpersister.cli import main
 from tests.integration.harness.faults import stalled_puts
 from tests.integration.harness.forks import begin
@@ -87,8 +85,7 @@ def test_quarantine_is_held_stored_and_replayed_and_the_replay_killed_beside_a_m
     assert source not in scene.bucket.names(name)
     found: Counter[tuple[str, int, str]] = Counter()
     for key in scene.bucket.names(name):
-        content = scene.bucket.client.get_object(Bucket=scene.bucket.name, Key=key)["Body"].read()
-        path, rows = key.split(f"/{name}/")[1].rpartition("/")[0], pq.read_table(io.BytesIO(content)).to_pylist()
+        path, rows = key.split(f"/{name}/")[1].rpartition("/")[0], scene.bucket.rows(key)
         found.update((path, *((-1, "{") if path == QUARANTINE else (int(row["id"]), ""))) for row in rows)
     assert found == {
         **{(path, number, ""): 1 for path in HOURS for number in range(60)},

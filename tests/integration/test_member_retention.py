@@ -1,6 +1,6 @@
 """Kafka deletes records before they are stored: said always, never jumped over unless the manifest says so.
 
-Parts of ranges that were promised are lost in `tests/model`; `tests/unit/pipeline/test_task.py` has what is written then.
+Parts of ranges that were promised are lost in `tests/model`; what is written then is in `tests/unit/pipeline`.
 """
 
 import time

@@ -1,13 +1,10 @@
 """Topics that mix records of many types: each type is a data set of its own, whatever happens to the process."""
 
-import io
 import json
 import struct
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
-
-import pyarrow.parquet as pq
 
 from tests.integration.harness.examples import example
 from tests.integration.harness.scene import Scene
@@ -40,16 +37,14 @@ def records_by_folder(scene: Scene, topic: str) -> Counter[str]:
     """Return how many records each folder of a topic has, by the objects' own facts."""
     found: Counter[str] = Counter()
     for key in scene.bucket.names(topic):
-        head = scene.bucket.client.head_object(Bucket=scene.bucket.name, Key=key)
-        found[key.split("/")[-2]] += int(head["Metadata"]["records"])
+        found[key.split("/")[-2]] += int(scene.bucket.metadata(key)["records"])
     return found
 
 
 def rows(scene: Scene, topic: str, folder: str) -> list[dict[str, Any]]:
     """Return the rows of a folder, in the order of offsets."""
     keys = [key for key in scene.bucket.names(topic) if f"/{folder}/" in key and key.endswith(".parquet")]
-    bodies = [scene.bucket.client.get_object(Bucket=scene.bucket.name, Key=key)["Body"].read() for key in sorted(keys)]
-    found = [row for body in bodies for row in pq.read_table(io.BytesIO(body)).to_pylist()]
+    found = [row for key in keys for row in scene.bucket.rows(key)]
     return sorted(found, key=lambda row: int(row["kafka_offset"]))
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from logpersister.cli import main
 from logpersister.cli.exits import Exit
-from tests.integration.harness.bucket import Bucket, StoredObject
+from tests.integration.harness.bucket import Bucket
 from tests.integration.harness.examples import example
 from tests.integration.harness.logs import write_compacted, write_transactions
 from tests.integration.harness.scene import Scene
@@ -56,15 +56,11 @@ def _records(log: str) -> dict[int, Dumped]:
     return {int(offset): (int(time), headers, key, value) for offset, time, headers, key, value in _RECORD.findall(log)}
 
 
-def content(bucket: Bucket, one: StoredObject) -> bytes:
-    return bucket.client.get_object(Bucket=bucket.name, Key=one.key)["Body"].read()
-
-
 def stored_as_json(bucket: Bucket) -> dict[tuple[str, int], Dumped]:
     """Return the same of objects in JSON."""
     found = {}
     for one in bucket.objects():
-        for line in gzip.decompress(content(bucket, one)).splitlines():
+        for line in gzip.decompress(bucket.content(one.key)).splitlines():
             row = json.loads(line)
             time = round(datetime.fromisoformat(row["kafka_timestamp"]).timestamp() * 1000)
             headers = ",".join(header["key"] for header in row["kafka_headers"])
@@ -105,7 +101,7 @@ def test_record_batches_as_brokers_have_them(
     scene.run_until_current(as_json)
 
     objects = {one.key: one for one in scene.bucket.objects()}
-    files = {key: content(scene.bucket, one) for key, one in objects.items()}
+    files = {key: scene.bucket.content(key) for key, one in objects.items()}
     old = made.legacy(1, made.GZIP, 0, [(7, b"k", b"old"), (8, None, None)])
     found = dumped(kafka, {**files, "old": old}, tmp_path)
     assert found.pop("old") == {0: (7, "", "k", "old"), 1: (8, "", "", "")}, (

@@ -51,7 +51,7 @@ class Story:
         """Return the objects that count by the document ``current``, read as docs/replay.md tells readers to."""
         bucket = self.scene.bucket
         key = f"{PREFIX}/_logpersister/{self.scene.group.name}/current/{self.topic}.json"
-        document: Mapping[str, Any] = json.loads(bucket.client.get_object(Bucket=bucket.name, Key=key)["Body"].read())
+        document: Mapping[str, Any] = json.loads(bucket.content(key))
 
         def counts(one: StoredObject) -> bool:
             for segment in document["partitions"].get(str(one.partition), []):
@@ -283,8 +283,7 @@ def test_every_format_that_keeps_records_is_a_source_of_the_same_objects(
         for key in bucket.names(name):
             of, _, rest = key.rpartition("/")[2].partition("_")
             if of in found:
-                content = bucket.client.get_object(Bucket=bucket.name, Key=key)
-                found[of][rest] = content["Body"].read()
+                found[of][rest] = bucket.content(key)
         assert found["2"] == found["3"]
         assert len(found["2"]) >= 2, "ranges of both partitions"
 

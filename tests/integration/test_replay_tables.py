@@ -98,8 +98,7 @@ class Story:
         self.member.wait(f"the manifest of a day has the objects of generation {generation}", is_known)
 
     def _json(self, key: str) -> Any:
-        bucket = self.scene.bucket
-        return json.loads(bucket.client.get_object(Bucket=bucket.name, Key=f"{PREFIX}/{key}")["Body"].read())
+        return json.loads(self.scene.bucket.content(f"{PREFIX}/{key}"))
 
 
 def dies(*_: Any) -> None:

@@ -16,6 +16,7 @@ from urllib.parse import unquote
 
 import pyarrow.parquet as pq
 import zstandard
+from pyarrow import orc
 
 from tests.readers import sequencefile
 
@@ -93,6 +94,33 @@ class Bucket:
         """Return the names of the objects of a topic, without reading them."""
         return sorted(listed["Key"] for listed in self._list(f"{self._head}{topic}/"))
 
+    def content(self, key: str) -> bytes:
+        return self.client.get_object(Bucket=self.name, Key=key)["Body"].read()
+
+    def metadata(self, key: str) -> Mapping[str, str]:
+        """Return what an object says of itself."""
+        return self.client.head_object(Bucket=self.name, Key=key)["Metadata"]
+
+    def rows(self, key: str) -> list[dict[str, Any]]:
+        """Return the rows of an object in Parquet, ORC or JSON lines."""
+        content = self.content(key)
+        if ".orc" in key:
+            return orc.read_table(io.BytesIO(content)).to_pylist()
+        if ".parquet" in key:
+            return pq.read_table(io.BytesIO(content)).to_pylist()
+        return [json.loads(line) for line in _zstd(content).splitlines()]
+
+    def rows_and_reasons(self, topic: str) -> tuple[list[dict[str, Any]], Counter[str]]:
+        """Return all rows of a topic, by partition and offset where they name these, and the reasons of quarantine."""
+        rows: list[dict[str, Any]] = []
+        reasons: Counter[str] = Counter()
+        for key in self.names(topic):
+            if "/_quarantine/" in key:
+                reasons.update(one["reason"] for one in self.rows(key))
+            else:
+                rows += self.rows(key)
+        return sorted(rows, key=lambda one: (one.get("kafka_partition", 0), one.get("kafka_offset", 0))), reasons
+
     def losses(self) -> list[Mapping[str, Any]]:
         """Return what the groups have recorded as lost or skipped."""
         return [json.loads(content) for key, content in self.documents().items() if "/losses/" in key]
@@ -100,7 +128,7 @@ class Bucket:
     def documents(self) -> dict[str, bytes]:
         """Return what the groups have noted for themselves (revisions, facts, losses), by name."""
         keys = [listed["Key"] for listed in self._list(f"{self._head}_logpersister/")]
-        return {key: self._content(key) for key in keys}
+        return {key: self.content(key) for key in keys}
 
     def parts(self, one: StoredObject) -> int:
         """Return in how many parts an object was uploaded; 1 for a single put."""
@@ -113,9 +141,6 @@ class Bucket:
     def _list(self, prefix: str) -> "Iterator[Any]":
         for page in self.client.get_paginator("list_objects_v2").paginate(Bucket=self.name, Prefix=prefix):
             yield from page.get("Contents", [])
-
-    def _content(self, key: str) -> bytes:
-        return self.client.get_object(Bucket=self.name, Key=key)["Body"].read()
 
     def _read(self, listed: Mapping[str, Any], name: re.Match[str]) -> StoredObject:
         key = listed["Key"]
