@@ -313,3 +313,22 @@ def assert_replayed_into_their_folders(
     told = [finishing.content(hour(it)) for it in (0, 1)]
     assert [(one["number"], one["records"], one["lateRecords"]) for one in told] == [(2, 18, 3), (3, 7, 6)]
     verify(appending, "--deep", finds={})
+
+
+@pytest.mark.soak
+def test_hours_by_a_field_and_their_day_are_told_with_a_token(
+    finishing: Finishing, scene: Scene, topic: CreateTopic, webhook: Receiver, secrets_dir: Path
+) -> None:
+    """As in the example. The day is finished, too, when it is over, and the next one is not."""
+    (secrets_dir / "folders-hook").mkdir()
+    (secrets_dir / "folders-hook" / "token").write_text("t0ken")
+    told = topic(1)
+    days: dict[str, Any] = {"policy": ["successFile", "manifest", "webhook", "kafka"], "outerLevels": True}
+    manifest = finishing.manifest("finish-told", webhook={"url": webhook.url}, kafka={"topic": told}, **days)
+    for partition in (0, 1):
+        finishing.write_events(partition, 20.25, 20.9, 28.5)
+    member = scene.member(manifest)
+    member.wait("the hour and its day are finished", lambda: finishing.finished() == {hour(20), "dt=2026-03-28"})
+    (content,) = wait_told(member, finishing, webhook, told, [20]).values()
+    assert (content["number"], content["records"], content["lateRecords"]) == (1, 4, 0)
+    assert {one.headers["authorization"] for one in webhook.posted} == {"Bearer t0ken"}

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import pytest
+
 from tests.integration.harness.examples import example
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify, kinds, said, said_json
@@ -178,3 +180,29 @@ def test_types_by_the_names_of_schemas(
     assert records_by_folder(scene, name) == {**stored, "type=orders": 21, "type=shop.Strange": 10, "_quarantine": 20}
     document = verify(manifest, "--deep")
     assert (document["ok"], kinds(document), document["topics"][0]["compared"]) == (True, {}, 61)
+
+
+def boxed(name: str, message: bytes) -> bytes:
+    """Return an envelope with a message of the shop; the type URL comes twice, and the last one counts."""
+
+    def sized(number: int, data: bytes) -> bytes:
+        return bytes([number << 3 | 2, len(data)]) + data
+
+    url = sized(1, b"type.googleapis.com/shop.Nothing") + sized(1, f"type.googleapis.com/shop.{name}".encode())
+    return sized(1, b"id") + sized(2, url) + sized(2, sized(2, message))
+
+
+@pytest.mark.soak
+def test_types_in_envelopes(scene: Scene, topic: CreateTopic, verify: Verify) -> None:
+    name = topic(1)
+    manifest = scene.manifest(kafka={"topics": [name]}, **example("types-any"))
+    kinds_of = ("OrderPlaced", "OrderPaid", "Strange")
+    values = [boxed(kinds_of[number % 3], bytes([8, number])) for number in range(60)]
+    bad = [boxed("OrderPaid", b"\x08"), b"\x0a", boxed("", b""), b""]
+    produce(scene.kafka.bootstrap, name, [Record(value, b"key") for value in (*values, *bad, None)])
+    assert "ROW 1" in said("try", "-f", str(manifest), "--type", "shop.OrderPaid")
+    scene.run_until_current(manifest)
+    assert records_by_folder(scene, name) == {"type=placed": 20, "type=shop.OrderPaid": 20, "_quarantine": 25}
+    assert [row["order"] for row in rows(scene, name, "type=shop.OrderPaid")] == list(range(1, 60, 3))
+    document = verify(manifest, "--deep")
+    assert (document["ok"], kinds(document), document["topics"][0]["compared"]) == (True, {}, 65)

@@ -33,7 +33,8 @@ the first one is settled.
    While a recovery may be ahead, nothing is replayed: it could list neither the source any more nor its objects yet.
 
 The source is looked at *before* the note: a note that is begun then proves that nobody had deleted the source when it
-was found missing. `tests/model/test_replays.py` plays every interleaving of replays, crashes and a member.
+was found missing. `tests/unit/replay/test_replay.py` lets a replay die, or stand still while others work, at each of
+its requests.
 """
 
 from enum import Enum, auto

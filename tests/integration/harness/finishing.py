@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.integration.harness.examples import example
 from tests.integration.harness.scene import Scene
+from tests.stack.topics import Record, produce
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -38,6 +39,12 @@ class Finishing:
         """Write records of a time, in hours since midnight."""
         at = MIDNIGHT_MS + int(hours * HOUR_MS)
         self.scene.workload.write(self.topic, count, partitions=[partition], timestamp=lambda _: at)
+
+    def write_events(self, partition: int, *hours: float) -> None:
+        """Write records of now whose values have such times."""
+        events = [{"at": MIDNIGHT_MS + int(at * HOUR_MS), "page": "/"} for at in hours]
+        records = [Record(json.dumps(event).encode(), partition=partition) for event in events]
+        produce(self.scene.kafka.bootstrap, self.topic, records)
 
     def keys(self) -> dict[str, set[str]]:
         """Return what is in each folder beside records, by folder."""

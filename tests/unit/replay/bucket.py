@@ -70,14 +70,14 @@ class Bucket:
         if self.dies_at == (self.requests, done):
             raise KilledError
 
-    def put(self, key: str, content: bytes, metadata: Mapping[str, str]) -> None:
+    def put(self, key: str, content: bytes, metadata: Mapping[str, str], *, if_absent: bool = False) -> None:
         self._request(done=False)
-        self.objects[key] = content, metadata
+        if not (if_absent and key in self.objects):
+            self.objects[key] = content, metadata
         self._request(done=True)
 
     def put_json(self, key: str, document: Mapping[str, Any], *, if_absent: bool = False) -> None:
-        if not (if_absent and key in self.objects):
-            self.put(key, json.dumps(document, sort_keys=True).encode(), {})
+        self.put(key, json.dumps(document, sort_keys=True).encode(), {}, if_absent=if_absent)
 
     def put_marker(self, key: str) -> None:
         self.put(key, b"", {})

@@ -3,6 +3,8 @@
 import contextlib
 import io
 import json
+from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -18,6 +20,7 @@ from logpersister.storage.errors import StorageError
 from logpersister.storage.finished import list_arrivals, read_arrivals
 from logpersister.storage.replays import Replay, Source, get_replay
 from logpersister.storage.untold import TABLE, Untold, list_untold
+from logpersister.verify.deep import DeepResult
 from tests.unit.formats.samples import Record
 from tests.unit.manifest.documents import accepted
 from tests.unit.replay.bucket import CLICKS, GROUP, RANGE, Bucket, KilledError, bucket_with, replayer, store_range
@@ -34,6 +37,7 @@ from tests.unit.replay.samples import (
     resource,
 )
 from tests.unit.verify.samples import committed, pending
+from tests.unit.verify.test_replays import verified
 
 
 @pytest.fixture
@@ -133,6 +137,31 @@ def test_a_death_at_any_request_and_another_replay(bucket: Bucket) -> None:
                 assert all(under_another.objects[key] == expected[key] for key in stored & other)
             else:
                 assert places(under_another, ".r")["_quarantine"] == [102]
+
+
+@pytest.mark.parametrize("member_repeats", [False, True])
+def test_who_stands_still_at_any_request_while_others_work_repeats_and_loses_nothing(
+    bucket: Bucket, member_repeats: bool
+) -> None:
+    """Meanwhile another replay under another revision does all of its work, and a zombie stores the range again."""
+    initial = dict(bucket.objects)
+    replay(bucket, TEXTS)
+    for number in range(1, bucket.requests + 1):
+        paused = Bucket(dict(initial))
+        requests = iter(range(1, number + 1))
+
+        def others_work(paused: Bucket = paused, requests: Iterator[int] = requests, number: int = number) -> None:
+            if next(requests, 0) == number:
+                replay(paused, TEXTS_OR_NONE, NO_PARSER, TEXTS)
+                if member_repeats:
+                    store_range(paused, NUMBERS, RECORDS)
+
+        paused.before_request = others_work
+        replay(paused, TEXTS, TEXTS_OR_NONE, NO_PARSER)
+        in_folders = Counter(row for path, rows in places(paused).items() if path != "_quarantine" for row in rows)
+        assert set(in_folders.values()) == {1}, number
+        replay(paused, TEXTS_OR_NONE, TEXTS, NO_PARSER)
+        assert verified(paused) == ([], DeepResult([], len(RECORDS))), number
 
 
 def test_a_member_stores_the_range_again(bucket: Bucket) -> None:
