@@ -18,10 +18,21 @@ from tests.unit.reader.simulated_cluster import Fault, Log, SimulatedCluster, Wr
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 QUICK = ReaderSettings(stall_timeout=30, unknown_topic_timeout=5)
+SMALL = replace(QUICK, buffer_bytes=1 << 16, request_bytes=1 << 14, partition_bytes=1 << 10)
+"""Several requests for the whole of a long log."""
+WHOLE = Range(T0, 0, 160)
 
 
 def one_log(**options: Any) -> Log:
     return make_log([Write([10] * 5) for _ in range(4)], **options)
+
+
+def long_log() -> Log:
+    return make_log([Write([900] * 4) for _ in range(40)])
+
+
+def request(requested: Range = WHOLE) -> ReadRequest:
+    return ReadRequest(requested, requested.offsets * 900)
 
 
 def read(cluster: SimulatedCluster, *requests: ReadRequest, settings: ReaderSettings = QUICK) -> dict[Range, Any]:
@@ -104,15 +115,14 @@ def test_deleted_records_are_data_lost() -> None:
 
 
 def test_records_before_the_lost_ones_are_delivered() -> None:
-    log = make_log([Write([900] * 4) for _ in range(40)])
+    log = long_log()
 
     def delete(cluster: SimulatedCluster, call: FetchCall, answer: FetchAnswer) -> FetchAnswer:
         cluster.logs[T0].start = 150
         return answer
 
     cluster = SimulatedCluster({T0: log}, faults=iter([delete]))
-    small = replace(QUICK, buffer_bytes=1 << 16, request_bytes=1 << 14, partition_bytes=1 << 10)
-    only = next(ranges := reader(cluster, small).read([ReadRequest(Range(T0, 0, 160), 160 * 900)]))
+    only = next(ranges := reader(cluster, SMALL).read([request()]))
     offsets = []
     with pytest.raises(RangeReadError, match="begins at 150") as caught:
         for batch in only.batches():
@@ -138,10 +148,8 @@ def test_a_log_that_diverged_was_truncated() -> None:
 
 
 def test_the_epoch_of_what_was_read_is_sent_so_that_truncation_is_noticed() -> None:
-    log = make_log([Write([900] * 4) for _ in range(40)])
-    cluster = SimulatedCluster({T0: log})
-    small = replace(QUICK, buffer_bytes=1 << 16, request_bytes=1 << 14, partition_bytes=1 << 10)
-    read(cluster, ReadRequest(Range(T0, 0, 160), 160 * 900), settings=small)
+    cluster = SimulatedCluster({T0: long_log()})
+    read(cluster, request(), settings=SMALL)
     assert [call.parts[0].last_epoch for call in cluster.calls][:3] == [-1, 7, 7]  # 7: what `record_batches` writes
     assert {call.parts[0].leader_epoch for call in cluster.calls} == {3}
 
@@ -162,15 +170,14 @@ def test_a_topic_that_was_made_anew_is_refused() -> None:
 
 
 def test_a_topic_that_is_made_anew_meanwhile_is_refused() -> None:
-    log = make_log([Write([900] * 4) for _ in range(40)])
+    log = long_log()
 
     def recreate(cluster: SimulatedCluster, call: FetchCall, answer: FetchAnswer) -> FetchAnswer:
         cluster.topic_id = UUID(int=8)
         return answer
 
-    small = replace(QUICK, buffer_bytes=1 << 16, request_bytes=1 << 14, partition_bytes=1 << 10)
     cluster = SimulatedCluster({T0: log}, faults=iter([recreate]))
-    assert error_of(cluster, ReadRequest(Range(T0, 0, 160), 160 * 900), settings=small).kind == "topic-recreated"
+    assert error_of(cluster, request(), settings=SMALL).kind == "topic-recreated"
 
 
 def test_brokers_without_topic_ids_are_read_by_name() -> None:
@@ -258,9 +265,8 @@ def test_records_larger_than_the_request_are_read_by_growing_it() -> None:
     for fault in (None, cut):
         cluster = SimulatedCluster({T0: make_log([Write([300_000]), Write([5]), Write([200_000])])})
         cluster.faults = itertools.repeat(fault)
-        small = replace(QUICK, buffer_bytes=1 << 16, request_bytes=1 << 14, partition_bytes=1 << 10)
         before = cluster.inbox.now()
-        assert read(cluster, ReadRequest(Range(T0, 0, 3), 1), settings=small) == {Range(T0, 0, 3): [0, 1, 2]}
+        assert read(cluster, ReadRequest(Range(T0, 0, 3), 1), settings=SMALL) == {Range(T0, 0, 3): [0, 1, 2]}
         assert cluster.inbox.now() - before < 0.2  # without pauses
 
 
@@ -295,7 +301,7 @@ def _nothing(cluster: SimulatedCluster, call: FetchCall, answer: FetchAnswer) ->
 
 
 def test_the_replica_that_the_leader_names_is_read_until_it_fails() -> None:
-    log = make_log([Write([900] * 4) for _ in range(40)])
+    log = long_log()
     cluster = SimulatedCluster({T0: log})
 
     def named(cluster: SimulatedCluster, call: FetchCall, answer: FetchAnswer) -> FetchAnswer:
@@ -308,10 +314,8 @@ def test_the_replica_that_the_leader_names_is_read_until_it_fails() -> None:
         return replace(answer, parts={T0: replace(answer.parts[T0], error=0, records=records)})
 
     cluster.faults = always(named)
-    small = replace(QUICK, buffer_bytes=1 << 16, request_bytes=1 << 14, partition_bytes=1 << 10, client_rack="a")
-    assert read(cluster, ReadRequest(Range(T0, 0, 160), 160 * 900), settings=small)[Range(T0, 0, 160)] == list(
-        range(160)
-    )
+    near = replace(SMALL, client_rack="a")
+    assert read(cluster, request(), settings=near) == {WHOLE: list(range(160))}
     assert [call.node for call in cluster.calls][:7] == [0, 2, 2, 2, 0, 2, 2]
     assert {call.rack for call in cluster.calls} == {"a"}
 

@@ -13,23 +13,15 @@ from logpersister.pipeline.reader.messages import ClusterError, FetchAnswer, Fet
 from logpersister.pipeline.reader.retries import fail
 from logpersister.ranges import Range, TopicPartition
 from tests.unit.reader import simulated_cluster as simulated
-from tests.unit.reader.simulated_cluster import Log, SimulatedCluster, Write, make_log
-from tests.unit.reader.test_fetch_errors import QUICK, T0, T1, always, error_of, one_log, read
+from tests.unit.reader.simulated_cluster import SimulatedCluster, Write, make_log
+from tests.unit.reader.test_fetch_errors import SMALL as OF_ERRORS
+from tests.unit.reader.test_fetch_errors import T0, T1, WHOLE, always, error_of, long_log, one_log, read, request
 
-SMALL = replace(QUICK, buffer_bytes=1 << 16, request_bytes=1 << 14, partition_bytes=1 << 10, decode_bytes=1 << 11)
+SMALL = replace(OF_ERRORS, decode_bytes=1 << 11)
 T2 = TopicPartition("t", 2)
-WHOLE = Range(T0, 0, 160)
 LENGTH_AT, LAST_DELTA_AT = 8, 23
 
 Answer = FetchAnswer | ClusterError
-
-
-def long_log() -> Log:
-    return make_log([Write([900] * 4) for _ in range(40)])
-
-
-def request(requested: Range = WHOLE) -> ReadRequest:
-    return ReadRequest(requested, requested.offsets * 900)
 
 
 # Replicas (2) that the leader (0) names
