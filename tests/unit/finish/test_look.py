@@ -275,6 +275,23 @@ def test_a_late_record_does_not_wait_for_a_folder_of_its_range_that_is_not_finis
     assert (world.content(hour(0))["number"], world.arrivals()) == (2, 0)
 
 
+def test_what_stood_there_when_its_folder_was_finished_is_told_once_it_is_committed() -> None:
+    """It was stored before the folder was over, so nobody has noted that it came."""
+    world = World()
+    world.at(1.1)
+    world.produce(0, 0.5, 1.2, 0.7)
+    world.store_range(0, 2)
+    world.store_range(0, commit=False)
+    assert world.arrivals() == 0
+    assert hours_later(world, 1.3) == [hour(0)]
+    world.look()
+    assert (world.content(hour(0))["records"], world.arrivals()) == (1, 1), "it waits for the commit"
+    world.commit(0, 3)
+    world.look()
+    content = world.content(hour(0))
+    assert (content["number"], content["records"], world.arrivals()) == (2, 2, 0)
+
+
 def raised(world: World) -> None:
     """A higher generation takes over."""
     world.generation += 1
