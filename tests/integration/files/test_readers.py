@@ -24,8 +24,6 @@ from logpersister.values.reading.columns import row_columns
 from tests.formats_of_output import COMPRESSIONS
 from tests.readers.arrow import rows_of
 from tests.readers.others import by_duckdb, by_fastavro, by_pyarrow, by_spark, data_frame, duckdb_rows
-from tests.readers.spark_avro import assert_avro_like_spark
-from tests.readers.spark_values import assert_json_like_spark
 from tests.readers.typed_rows import LEAVES, ROWS, Column, columns, documents, plain_rows
 from tests.unit.formats.events import files
 from tests.unit.formats.random_rows import flat
@@ -291,14 +289,6 @@ def test_spark_reads_sorted_files_by_field_ids(spark: SparkSession, tmp_path: Pa
     assert few == 1 + sum(one["id"] == 3 for one in rows)
     (first,) = duckdb_rows(f"select list(id) as ids from read_parquet('{tmp_path}/0.parquet')")
     assert first["ids"] == sorted((one["id"] for one in rows), reverse=True)
-
-
-def test_values_of_json_are_what_spark_reads(spark: SparkSession) -> None:
-    assert_json_like_spark(spark, samples=80)
-
-
-def test_values_of_avro_are_what_spark_reads(spark: SparkSession) -> None:
-    assert_avro_like_spark(spark)
 
 
 MILLISECONDS: Final = 1_795_237_200_123
