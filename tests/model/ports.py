@@ -6,7 +6,7 @@ Whatever an answer tells the cycle is noted (`Turn.saw`): within a turn, the cyc
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from logpersister.aside import at_once, settle
 from logpersister.group.answers import Answer, CommitOutcome, Registered, TopicDescription
@@ -28,18 +28,10 @@ from tests.model.bucket import GROUP
 from tests.model.client import Client
 from tests.model.decisions import Fault, Place
 from tests.model.ledger import Identity
-from tests.model.store import StorePort
+from tests.model.store import StorePort, Turn
 from tests.model.surroundings import Surroundings
 
 T = TypeVar("T")
-
-
-class Turn(Protocol):
-    """What goes on in the member while it asks."""
-
-    def may_stand_still(self, where: Place) -> None: ...
-
-    def saw(self, answer: T) -> T: ...
 
 
 class Tokens(dict[TopicPartition, int]):

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from types import SimpleNamespace
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeVar, cast
 from unittest.mock import patch
 
 from logpersister.member import state_store
@@ -19,17 +19,18 @@ from tests.model.decisions import Fault, Place
 from tests.model.ledger import ObjectKey
 from tests.model.surroundings import Surroundings
 
+T = TypeVar("T")
 _THEN = datetime(2026, 11, 28, tzinfo=UTC)
 _OUT_OF_QUARANTINE = ".r000000000000"
 """Extension of what a replay has taken out of quarantine."""
 
 
 class Turn(Protocol):
-    """What goes on in the process while it asks."""
+    """What goes on in the process while it asks; `saw` notes what it is told."""
 
     def may_stand_still(self, where: Place) -> None: ...
 
-    def saw(self, answer: Any) -> Any: ...
+    def saw(self, answer: T) -> T: ...
 
 
 class StorePort:
