@@ -76,7 +76,7 @@ class Bucket:
         self._delimiter = delimiter
         """What ends each value in text."""
 
-    def objects(self, topic: str | None = None, *, generation: int | None = None) -> list[StoredObject]:
+    def objects(self, topic: str | None = None) -> list[StoredObject]:
         """Return all objects of records (of ``topic``), by topic, partition, generation, start and path."""
         found = []
         for listed in self._list(self._head):
@@ -86,7 +86,7 @@ class Bucket:
                 continue  # what tells readers that a folder is finished
             name = _NAME.fullmatch(listed["Key"].removeprefix(self._head))
             assert name is not None, f"{listed['Key']} is not a name by the design's rule"
-            if topic in (None, unquote(name["topic"])) and generation in (None, int(name["generation"])):
+            if topic in (None, unquote(name["topic"])):
                 found.append(self._read(listed, name))
         return sorted(found, key=lambda one: (one.topic, one.partition, one.generation, one.start, one.path))
 

@@ -45,20 +45,17 @@ class Workload:
         partitions: Sequence[int] = (0,),
         size: int = 0,
         timestamp: Callable[[int], int] | None = None,
-        header: Callable[[int], tuple[str, bytes]] | None = None,
         **options: Any,
     ) -> None:
         """Produce ``count`` records into each partition.
 
-        ``timestamp`` (ms) and ``header`` are given by the record's place in this call. ``options`` are kafka-python's
-        for producers.
+        ``timestamp`` (ms) is given by the record's place in this call. ``options`` are kafka-python's for producers.
         """
         records = (
             Record(
                 self.value(topic, partition, size),
                 partition=partition,
                 timestamp=timestamp(place) if timestamp else None,
-                headers=[header(place)] if header else (),
             )
             for place in range(count)
             for partition in partitions
