@@ -9,10 +9,20 @@ import pytest
 from logpersister.manifest.secrets import Secrets
 from logpersister.registry import RegistryAccess, RegistryClient, RegistryError, open_schemas
 from logpersister.registry.kinds import KINDS
+from logpersister.values.protobuf.columns import columns_of
 from tests.stack import SchemaRegistry
 from tests.unit.manifest.documents import accepted
 
 GEO = {"type": "record", "name": "Geo", "namespace": "acme", "fields": [{"name": "lat", "type": "double"}]}
+
+PLACE = 'syntax = "proto3"; package acme.geo; message Place { string country = 1; }'
+CLICK = """syntax = "proto3"; package acme;
+import "google/protobuf/timestamp.proto"; import "geo.proto"; import "google/type/money.proto";
+message Click {
+  int64 id = 1; google.protobuf.Timestamp at = 2; acme.geo.Place place = 3; google.type.Money price = 6;
+}
+message View { int64 id = 1; string page = 9; }
+"""
 
 
 @pytest.fixture
@@ -50,6 +60,21 @@ def test_references_of_references(registry: SchemaRegistry, client: RegistryClie
     for schema in (client.latest(unique).schema, client.schema(written)):
         found = json.loads(KINDS["avro"].self_contained(schema))
         assert found["fields"][0]["type"]["fields"][0]["type"] == GEO
+
+
+def test_references_of_protobuf(registry: SchemaRegistry, client: RegistryClient, unique: str) -> None:
+    """Also to what registries have built in."""
+    registry.register(f"{unique}-geo", PLACE, kind="PROTOBUF")
+    of_geo = {"name": "geo.proto", "subject": f"{unique}-geo", "version": 1}
+    written = registry.register(unique, CLICK, [of_geo], kind="PROTOBUF")
+    for schema in (client.latest(unique).schema, client.schema(written)):
+        found = columns_of(KINDS["protobuf"].self_contained(schema), "Click")
+        assert {one.name: str(one.type) for one in found} == {
+            "id": "int64",
+            "at": "timestamp[us]",
+            "place": "struct<country: string>",
+            "price": "struct<currency_code: string, units: int64, nanos: int32>",
+        }
 
 
 def test_what_the_registry_does_not_know(registry: SchemaRegistry, client: RegistryClient, unique: str) -> None:
