@@ -52,7 +52,7 @@ def clicks(make_persister: MakePersister) -> Persister:
 
 @pytest.fixture(scope="module")
 def backup(make_persister: MakePersister) -> Persister:
-    # Not SMALL: an object has the whole batches of its range, so smaller ones than a batch would have it again and again.
+    # Not SMALL: objects have whole batches, so those smaller than a batch would have it again and again.
     return make_persister("backup", TOPIC, output={"kafka": {}})
 
 
