@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from logpersister.schemas.types import Column
-from logpersister.values.csv.syntax import CsvSpec
+from logpersister.values.csv.block import CsvSpec
 from logpersister.values.faults import REFUSED, FaultsSpec
 from logpersister.values.row_schema import RowSchema
 from tests.judges.faults import Faults

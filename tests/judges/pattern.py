@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from logpersister.values.faults import REFUSED, FaultsSpec
-from logpersister.values.regex.syntax import RegexSpec
+from logpersister.values.regex.block import RegexSpec
 from logpersister.values.row_schema import RowSchema
 from tests.judges.csv_record import decoded, read_column
 from tests.judges.refusal import RefusalError

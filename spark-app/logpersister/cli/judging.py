@@ -16,11 +16,11 @@ from logpersister.records.inference import InferredField
 from logpersister.records.schema import FIELD, REASON
 from logpersister.report.human import plural
 from logpersister.values.field import FieldSpec
-from logpersister.values.json.rows import make_rows
 from logpersister.values.parser import Parsing
 from logpersister.values.reading.columns import Portion
 from logpersister.values.reading.parsers import Parser
 from logpersister.values.row_schema import RowSchema
+from logpersister.values.rows import rows_of as parser_of
 
 Reason = tuple[str, str | None]
 """Reason in one word, and the field that it is about."""
@@ -95,7 +95,7 @@ class Inferred:
 
 def infer(sample: Sample) -> Inferred:
     """Return what the JSON objects of a sample suggest."""
-    objects, seen = make_rows(JSON, _ANY_OBJECT), inference.Sample()
+    objects, seen = parser_of(JSON, _ANY_OBJECT), inference.Sample()
     for value in accepted(sample, objects):
         seen.add(value)
     return Inferred(seen.fields(), judge(sample, objects))
@@ -103,7 +103,7 @@ def infer(sample: Sample) -> Inferred:
 
 def rows_of(sample: Sample, schema: RowSchema) -> list[pa.RecordBatch]:
     """Return the rows that the values of a sample become by a schema, without those that are none."""
-    parser, found = make_rows(JSON, schema), list[pa.RecordBatch]()
+    parser, found = parser_of(JSON, schema), list[pa.RecordBatch]()
     for _, batch in sample.batches:
         rows: Any = parser.parse(batch).rows
         if rows is not None:

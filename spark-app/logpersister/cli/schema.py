@@ -11,7 +11,7 @@ from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.judging import JSON, infer, judge
 from logpersister.cli.tables import printable
 from logpersister.records.inference import InferredField
-from logpersister.values.json.rows import make_rows
+from logpersister.values.rows import rows_of
 
 MOST_NAMED: Final = 20
 """Fields that cannot be columns for the same reason and have a line each; names that are data can be many thousands."""
@@ -39,7 +39,7 @@ def _infer(sample: sampling.Sample) -> int:
             Exit.FAILED,
         )
     sys.stdout.writelines(f"{line}\n" for line in _text(sample, found.fields))
-    registered.tell_misfits(sample, judge(sample, make_rows(JSON, schema)))
+    registered.tell_misfits(sample, judge(sample, rows_of(JSON, schema)))
     return Exit.OK
 
 

@@ -33,32 +33,18 @@ from logpersister.records import (
 from logpersister.records.zones import WITHOUT_RULES, zone_rules
 from logpersister.schemas.types import Plain
 from logpersister.storage import names
-from logpersister.values.avro import rows as avro_rows
-from logpersister.values.csv import rows as csv_rows
+from logpersister.values import rows
 from logpersister.values.faults import REFUSED
-from logpersister.values.json import rows as json_rows
-from logpersister.values.messagepack import rows as messagepack_rows
+from logpersister.values.json import document_parser
 from logpersister.values.parser import Parsing
-from logpersister.values.protobuf import rows as protobuf_rows
 from logpersister.values.reading import native_rows
-from logpersister.values.regex import rows as regex_rows
 from logpersister.values.row_schema import RowSchema
-from logpersister.values.thrift import rows as thrift_rows
 
 Rules = Mapping[str, int | str]
 """Versions by the name of the rule, or what stands for a version."""
 
-_PARSERS: Final = {"json": json_rows.DOCUMENT_RULES}
-_ROWS: Final = {
-    "json": json_rows.RULES,
-    "avro": avro_rows.RULES,
-    "protobuf": protobuf_rows.RULES,
-    "thrift": thrift_rows.RULES,
-    "messagepack": messagepack_rows.RULES,
-    "csv": csv_rows.RULES,
-    "regex": regex_rows.RULES,
-}
-_KEYS: Final = {"text": regex_rows.RULES, **_ROWS}
+_PARSERS: Final = {"json": document_parser.RULES}
+_KEYS: Final = {"text": rows.RULES["regex"], **rows.RULES}
 _ZONE: Final = "zone:"
 
 _FIRST: Final = 1
@@ -96,7 +82,7 @@ def _rules_of(spec: Spec) -> dict[str, int | str]:
     zones = {rule.date.timezone for rule in output.partition_by if rule.date is not None} - WITHOUT_RULES
     rules |= {_ZONE + zone: zone_rules(zone) for zone in zones}
     if spec.row_schema.has_columns:
-        rules[f"rows:{parser.type}"] = _ROWS[parser.type]
+        rules[f"rows:{parser.type}"] = rows.RULES[parser.type]
         if _adjusts(parser, spec.row_schema):
             rules["rows:faults"] = native_rows.FAULT_RULES
         rules |= _hiding_rules(spec.row_schema)
@@ -132,7 +118,7 @@ def _hiding_rules(schema: RowSchema) -> Rules:
 def _key_rules(schema: RowSchema) -> Rules:
     added: dict[str, int | str] = {}
     if schema.head is not None:
-        added = {"rows:head": keyed_rows.RULES, "heads:protobuf": protobuf_rows.RULES}
+        added = {"rows:head": keyed_rows.RULES, "heads:protobuf": rows.RULES["protobuf"]}
     if schema.numbers:
         added["rows:numbers"] = frames.NUMBER_RULES
     if schema.key is None:

@@ -9,11 +9,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from logpersister.values.parser import Parsing
 from logpersister.values.reading.parsers import Parsed, Parser, Refused
 from logpersister.values.reading.record_headers import OF_KEYS
 from logpersister.values.reading.writers import Writers
-from logpersister.values.regex.rows import RegexRows
-from logpersister.values.regex.syntax import RegexSpec
+from logpersister.values.regex.block import RegexSpec
 from logpersister.values.row_schema import TEXT, RowSchema
 from logpersister.values.rows import rows_of
 
@@ -23,7 +23,7 @@ RULES: Final = 1
 HEAD: Final = "head"
 """Column of batches of records of types: what stands around the value, as bytes."""
 
-_ANY_TEXT: Final = RegexSpec(pattern=rf"(?P<{TEXT}>(?:.|\n)*)")
+_ANY_TEXT: Final = Parsing(type="regex", syntax=RegexSpec(pattern=rf"(?P<{TEXT}>(?:.|\n)*)"))
 _Mask = npt.NDArray[np.bool_]
 
 
@@ -114,5 +114,5 @@ def keyed(values: Parser, schema: RowSchema, writers: Writers | None) -> Parser:
     if key is None:
         return values
     if key.as_values is None:
-        return KeyedRows(values, RegexRows(key.schema, _ANY_TEXT), key.column, is_plain=True)
+        return KeyedRows(values, rows_of(_ANY_TEXT, key.schema), key.column, is_plain=True)
     return KeyedRows(values, rows_of(key.as_values, key.schema, writers, OF_KEYS), key.column)

@@ -24,7 +24,7 @@ from logpersister.records.paths import Assignment, Layout, make_layout
 from logpersister.records.record_times import OF_KAFKA, RecordTimes
 from logpersister.records.renaming import renaming
 from logpersister.records.schema import ROW
-from logpersister.values.json.rows import JsonParser
+from logpersister.values.json.document_parser import JsonParser
 from logpersister.values.parser import Parsing
 from logpersister.values.reading.adjusted import joined
 from logpersister.values.reading.columns import Portion, portion_of, row_columns

@@ -1,22 +1,36 @@
-"""Parsers that make rows of values, or of keys that are read like them: one for each kind."""
+"""Parsers that make rows of values, or of keys that are read like them: one for each kind (docs/schemas.md)."""
 
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final
+
+import logpersister_native as native
 from logpersister.values.avro.rows import AvroRows
-from logpersister.values.csv.rows import CsvRows
-from logpersister.values.csv.syntax import CsvSpec
-from logpersister.values.json.rows import make_rows
-from logpersister.values.messagepack.rows import MessagePackRows
+from logpersister.values.csv.block import CsvSpec
 from logpersister.values.parser import Parsing
 from logpersister.values.protobuf.rows import ProtobufRows
+from logpersister.values.reading.columns import row_columns
+from logpersister.values.reading.native_rows import Native, NativeRows
 from logpersister.values.reading.parsers import Parser
 from logpersister.values.reading.record_headers import OF_VALUES, IdsInHeaders
 from logpersister.values.reading.writers import Writers, for_framing
-from logpersister.values.regex.rows import RegexRows
-from logpersister.values.regex.syntax import RegexSpec
+from logpersister.values.regex.block import RegexSpec
 from logpersister.values.row_schema import RowSchema
-from logpersister.values.thrift.rows import ThriftRows
+from logpersister.values.thrift.source import thrift_of
+
+RULES: Final[Mapping[str, int]] = {
+    "json": 2,
+    "avro": 2,
+    "protobuf": 2,
+    "thrift": 1,
+    "messagepack": 2,
+    "csv": 2,
+    "regex": 2,
+}
+"""Versions by kind. Raise one when a value is accepted or refused otherwise than before, or becomes another row."""
 
 
-def rows_of(parser: Parsing, schema: RowSchema, writers: Writers | None, header: bytes = OF_VALUES) -> Parser:
+def rows_of(parser: Parsing, schema: RowSchema, writers: Writers | None = None, header: bytes = OF_VALUES) -> Parser:
     """Return what makes rows of a schema without keys.
 
     Args:
@@ -25,29 +39,11 @@ def rows_of(parser: Parsing, schema: RowSchema, writers: Writers | None, header:
         writers: by which schemas they were written; needed where their headers have ids of a registry.
         header: of records, which may have what else stands before values.
     """
-    rows = _rows_of(parser, schema, writers)
+    made = _MAKERS.get(parser.type)
+    rows = _resolved_rows(parser, schema, writers) if made is None else NativeRows(partial(made, parser, schema))
     if parser.framing != "confluent":
         return rows
     return IdsInHeaders(rows, writers if parser.names_schemas else None, header)
-
-
-def _rows_of(parser: Parsing, schema: RowSchema, writers: Writers | None) -> Parser:
-    match parser.type:
-        case "messagepack":
-            return MessagePackRows(schema, parser.unknown_fields, parser.faults)
-        case "thrift":
-            return ThriftRows(schema, parser.protocol, parser.faults)
-        case "csv":
-            csv = parser.syntax if isinstance(parser.syntax, CsvSpec) else CsvSpec()
-            return CsvRows(schema, csv, parser.unknown_fields == "keep", parser.faults)
-        case "regex":
-            if not isinstance(parser.syntax, RegexSpec):
-                raise ValueError("parser regex needs a pattern")  # noqa: TRY004
-            return RegexRows(schema, parser.syntax, parser.faults)
-        case "avro" | "protobuf":
-            return _resolved_rows(parser, schema, writers)
-        case _:
-            return make_rows(parser, schema)
 
 
 def _resolved_rows(parser: Parsing, schema: RowSchema, writers: Writers | None) -> Parser:
@@ -59,3 +55,49 @@ def _resolved_rows(parser: Parsing, schema: RowSchema, writers: Writers | None) 
     if found is None and not schema.written_by(parser.framing):
         raise ValueError(f"parser {parser.type} needs the schemas of writers")
     return rows(schema, parser.framing, found, parser.faults)
+
+
+def _json(parser: Parsing, schema: RowSchema) -> Native:
+    columns, unknown, faults = row_columns(schema), parser.unknown_fields, parser.faults.words
+    return native.RowParser(columns, unknown_fields=unknown, faults=faults, framing=parser.framing)
+
+
+def _messagepack(parser: Parsing, schema: RowSchema) -> Native:
+    columns, unknown = row_columns(schema), parser.unknown_fields
+    return native.MessagePackParser(columns, unknown_fields=unknown, faults=parser.faults.words)
+
+
+def _thrift(parser: Parsing, schema: RowSchema) -> Native:
+    columns, plan = row_columns(schema), thrift_of(schema).plan(schema.as_written.of_values)
+    return native.ThriftParser(columns, plan=plan, protocol=parser.protocol, faults=parser.faults.words)
+
+
+def _csv(parser: Parsing, schema: RowSchema) -> Native:
+    syntax = parser.syntax
+    assert isinstance(syntax, CsvSpec)
+    return native.CsvParser(
+        row_columns(schema),
+        names=syntax.columns or [one.name for one in schema.declared],
+        delimiter=syntax.delimiter,
+        quote=syntax.quote,
+        escape=syntax.escape,
+        null=syntax.null_text,
+        unknown_fields="keep" if parser.unknown_fields == "keep" else "drop",
+        faults=parser.faults.words,
+    )
+
+
+def _regex(parser: Parsing, schema: RowSchema) -> Native:
+    columns, regex = row_columns(schema), parser.syntax
+    assert isinstance(regex, RegexSpec)
+    return native.RegexParser(columns, pattern=regex.pattern, null=regex.null_text, faults=parser.faults.words)
+
+
+_MAKERS: Final[Mapping[str, Callable[[Parsing, RowSchema], Native]]] = {
+    "json": _json,
+    "messagepack": _messagepack,
+    "thrift": _thrift,
+    "csv": _csv,
+    "regex": _regex,
+}
+"""Native parsers that are known by their settings alone."""

@@ -23,7 +23,6 @@ from logpersister.records.escaping import QUARANTINE
 from logpersister.records.topic_layout import TopicLayout
 from logpersister.records.type_layout import layout_of
 from logpersister.values.field import FieldSpec
-from logpersister.values.json.rows import JsonRows
 from logpersister.values.parser import Parsing
 from logpersister.values.reading.columns import row_columns, without_notation
 from logpersister.values.row_schema import RowSchema
@@ -32,6 +31,7 @@ from tests.examples import examples
 from tests.formats_of_output import COMPRESSIONS
 from tests.unit.formats.events import EVERYTHING, RECORDS, assert_quarantined, files
 from tests.unit.formats.samples import IDENTITY, Record, batch, encode, many_records, with_headers
+from tests.unit.records.kinds import of_json
 from tests.unit.records.row_samples import batch_of_values, documents, schemas
 from tests.unit.verify.samples import writing
 
@@ -74,7 +74,7 @@ def test_rows_of_any_schema_are_read_by_others(data: st.DataObject, schema: RowS
     if good is None:
         reject()
     content = files(output, [records], schema)[""]
-    parsed = JsonRows(schema, "drop").parse(batch_of_values(values)).rows
+    parsed = of_json(schema, "drop").parse(batch_of_values(values)).rows
     assert parsed is not None
     columns = without_notation(row_columns(schema))
     rows = pa.Table.from_batches([pa.RecordBatch.from_arrays(parsed.flatten(), schema=row_columns(schema))])

@@ -14,11 +14,11 @@ from logpersister.values.json.block import JsonSource
 from logpersister.values.json.columns import columns_of
 from logpersister.values.json.errors import JsonSchemaError
 from logpersister.values.json.reading import unreadable
-from logpersister.values.json.rows import JsonRows
 from logpersister.values.row_schema import RowSchema
 from tests.examples import examples
 from tests.judges.rows import RowOracle
 from tests.unit.records.judging import judged_by, of_oracle
+from tests.unit.records.kinds import of_json
 
 Json = Any
 
@@ -149,7 +149,7 @@ def test_all_that_is_declared_can_be_columns() -> None:
     left_out = [one.path for one in schema.remarks if one.is_left_out and "." not in one.path]
     assert len(schema.columns) + len(left_out) == len(TYPES)
     assert len(left_out) == 1, "an object with no other name than one that columns cannot have"
-    assert judged_by(JsonRows(schema, "drop"), [b"{}"])[1] == [(0, "missing", "p0")]
+    assert judged_by(of_json(schema, "drop"), [b"{}"])[1] == [(0, "missing", "p0")]
 
 
 def test_references_within_a_document() -> None:
@@ -439,7 +439,7 @@ def test_a_document_that_is_valid_is_a_row(data: st.DataObject) -> None:
     rows = st.fixed_dictionaries({}, optional={name: fitting(one, definition) for name, one in properties.items()})
     found = data.draw(st.lists(rows, min_size=1, max_size=6))
     values: list[bytes | None] = [json.dumps(one).encode() for one in found]
-    ours = judged_by(JsonRows(schema, "drop"), values)
+    ours = judged_by(of_json(schema, "drop"), values)
     assert ours == of_oracle(RowOracle(schema, "drop"), values)
     refused = {place: (reason, path) for place, reason, path in ours[1]}
     for place, document in enumerate(found):
@@ -463,6 +463,6 @@ def _type_at(columns: tuple[Column, ...], path: str) -> Any:
 
 def test_formats_are_what_the_row_says() -> None:
     schema = RowSchema(source=JsonSource(text_of(at={"type": "string", "format": "date-time"})))
-    rows, refused = judged_by(JsonRows(schema, "drop"), [b'{"at": "2026-11-21T05:00:00.5Z"}', b'{"at": "soon"}'])
+    rows, refused = judged_by(of_json(schema, "drop"), [b'{"at": "2026-11-21T05:00:00.5Z"}', b'{"at": "soon"}'])
     assert rows == [{"at": 1_795_237_200_500_000}]
     assert refused == [(1, "bad_text", "at")]

@@ -10,10 +10,10 @@ from logpersister.schemas.types import parse_type
 from logpersister.schemas.written_column import column_name, unusable_name
 from logpersister.values.avro.source import AvroSource
 from logpersister.values.json.columns import columns_of
-from logpersister.values.json.rows import JsonRows
 from logpersister.values.row_schema import RowSchema
 from logpersister.values.value import ValueSpec
 from tests.unit.records.judging import judged_by
+from tests.unit.records.kinds import of_json
 
 NESTED = "struct<`user agent`: string, `a.b`: int32>"
 FIELDS = [
@@ -41,7 +41,7 @@ def test_fields_of_any_name_become_columns() -> None:
         "service": {"user agent": "y", "a.b": 1}, "kafka_x": 2,
     }  # fmt: skip
     values: list[bytes | None] = [json.dumps(value).encode(), json.dumps(value, ensure_ascii=False).encode(), b"{}"]
-    parser = renaming(JsonRows(schema.as_written, "drop"), schema.renames)
+    parser = renaming(of_json(schema.as_written, "drop"), schema.renames)
     rows, refused = judged_by(parser, values)
     expected = {
         "service_name": "api", "ok": 17, "agent": "x", "Gr\u00f6\u00dfe": 4, "say": True,
@@ -53,7 +53,7 @@ def test_fields_of_any_name_become_columns() -> None:
 def test_what_is_unknown_is_kept_beside_fields_of_any_name() -> None:
     schema = schema_of(RENAME, fields=FIELDS, unknownFields="keep")
     values: list[bytes | None] = [b'{"say \\"\\\\": true, "service": {"user agent": "y", "z": 1}, "more": 2}']
-    rows, _ = judged_by(JsonRows(schema.as_written, "keep"), values)
+    rows, _ = judged_by(of_json(schema.as_written, "keep"), values)
     assert rows[0]["_rest"] == '{"service":{"z":1},"more":2}'
 
 

@@ -24,11 +24,8 @@ from logpersister.records.frames import NumberRows
 from logpersister.records.keyed_rows import HEAD, KeyedRows
 from logpersister.records.type_layout import layout_of, make_parser
 from logpersister.records.type_names import TypeNames
-from logpersister.values.csv.rows import CsvRows
-from logpersister.values.csv.syntax import CsvSpec
+from logpersister.values.csv.block import CsvSpec
 from logpersister.values.field import DocumentFieldSpec, FieldSpec
-from logpersister.values.json.rows import JsonRows
-from logpersister.values.messagepack.rows import MessagePackRows
 from logpersister.values.reading.parsers import Parsed, Parser
 from logpersister.values.row_schema import RowSchema
 from tests.unit.formats.samples import Record, batch
@@ -37,6 +34,7 @@ from tests.unit.records import test_hiding as hidden
 from tests.unit.records import test_keyed_rows as keys
 from tests.unit.records.batches import batch_of
 from tests.unit.records.fault_samples import ALL
+from tests.unit.records.kinds import of_csv, of_json, of_messagepack
 from tests.unit.records.messagepack_samples import Written, entries, packed
 from tests.unit.records.row_samples import batch_of_values
 
@@ -88,10 +86,10 @@ def rows_with_faults() -> Iterable[bytes]:
     schema = replace(LENIENT, rest_column="_rest")
     nulls = ALL.model_copy(update={"wrong_type": "setNull", "duplicates": "first"})
     for faults in (ALL, nulls):
-        yield from said(JsonRows(schema, "keep", faults).parse(batch_of_values(DOCUMENTS)))
-        yield from said(MessagePackRows(schema, "keep", faults).parse(batch_of_values(PACKS)))
+        yield from said(of_json(schema, "keep", faults).parse(batch_of_values(DOCUMENTS)))
+        yield from said(of_messagepack(schema, "keep", faults).parse(batch_of_values(PACKS)))
     lines = nulls.model_copy(update={"duplicates": "refuse"})
-    yield from said(CsvRows(of_lines, CsvSpec(), True, lines).parse(batch_of_values(LINES)))
+    yield from said(of_csv(of_lines, CsvSpec(), "keep", lines).parse(batch_of_values(LINES)))
 
 
 def hidden_rows() -> Iterable[bytes]:
@@ -120,7 +118,7 @@ def rows_with_heads() -> Iterable[bytes]:
     """The same of what stands around values: there is one, and it is required where its schema says so."""
     fields = RowSchema(fields=(FieldSpec(name="n", type="int32", required=True),))
     heads = RowSchema(fields=(FieldSpec(name="id", type="int64", required=True), FieldSpec(name="s", type="string")))
-    parser = KeyedRows(JsonRows(fields, "drop"), JsonRows(heads, "drop"), "head", source=HEAD)
+    parser = KeyedRows(of_json(fields, "drop"), of_json(heads, "drop"), "head", source=HEAD)
     records = batch([Record(place, 0, None, value) for place, (_, value) in enumerate(PAIRS)])
     yield from said(parser.parse(records.append_column(HEAD, pa.array([key for key, _ in PAIRS], pa.binary()))))
 
@@ -191,7 +189,7 @@ def orc_file(schemas: Iterable[RowSchema]) -> Iterable[bytes]:
         ]
         records = batch_of([7] * len(values), values=values, keys=values[::-1])
         if schema is not None:
-            made = JsonRows(schema, "drop").parse(records).rows
+            made = of_json(schema, "drop").parse(records).rows
             assert made is not None
             records = records.append_column("row", made)
         content = b"".join(bytes(piece) for piece in (*encoder.encode(records), *encoder.finish()))

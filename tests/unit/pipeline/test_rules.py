@@ -43,20 +43,17 @@ from logpersister.records.escaping import QUARANTINE
 from logpersister.records.schema import HEADERS
 from logpersister.records.type_layout import layout_of
 from logpersister.storage import names
+from logpersister.values import rows
 from logpersister.values.avro import rows as avro_rows
-from logpersister.values.csv import rows as csv_rows
-from logpersister.values.csv.syntax import CsvSpec
+from logpersister.values.csv.block import CsvSpec
 from logpersister.values.field import FieldSpec
-from logpersister.values.json import rows as json_rows
-from logpersister.values.messagepack import rows as messagepack_rows
+from logpersister.values.json import document_parser
 from logpersister.values.parser import Parsing
 from logpersister.values.protobuf import rows as protobuf_rows
 from logpersister.values.protobuf.source import ProtobufSource
 from logpersister.values.reading import native_rows, parsers
-from logpersister.values.regex import rows as regex_rows
-from logpersister.values.regex.syntax import RegexSpec
+from logpersister.values.regex.block import RegexSpec
 from logpersister.values.row_schema import AS_THEY_ARE, RowSchema
-from logpersister.values.thrift import rows as thrift_rows
 from logpersister.values.thrift.source import ThriftSource
 from tests.unit.formats.samples import with_headers
 from tests.unit.manifest.documents import accepted
@@ -64,6 +61,7 @@ from tests.unit.pipeline import row_behaviours
 from tests.unit.reader.test_verbatim import LOG
 from tests.unit.records.avro_samples import KnownWriters, encoded
 from tests.unit.records.batches import batch_of
+from tests.unit.records.kinds import of_csv, of_json, of_messagepack, of_regex, of_thrift
 from tests.unit.records.messagepack_samples import Written, packed
 from tests.unit.records.test_keeping import HEADERS as SOME_HEADERS
 from tests.unit.records.test_keeping import TABLE, kept, spec_of
@@ -266,7 +264,7 @@ def late_ones() -> Iterable[bytes]:
 
 
 def json() -> Iterable[bytes]:
-    refused = json_rows.JsonParser().parse(batch_of([0] * len(VALUES), values=VALUES)).refused
+    refused = document_parser.JsonParser().parse(batch_of([0] * len(VALUES), values=VALUES)).refused
     assert refused is not None
     yield refused.rows.tobytes()
 
@@ -276,7 +274,7 @@ def rows_of_a_schema() -> Iterable[bytes]:
     unknown: Any
     for unknown in ("drop", "refuse"):
         values = [*VALUES, *(b'{"id": 5, "any": %s}' % (value or b"null") for value in VALUES), *ROWS]
-        yield from said(json_rows.JsonRows(SCHEMA, unknown), values)
+        yield from said(of_json(SCHEMA, unknown), values)
 
 
 def rows_of_avro() -> Iterable[bytes]:
@@ -305,7 +303,7 @@ def rows_of_messagepack() -> Iterable[bytes]:
     good = packed({"id": 5, "left out": {3: ["a"]}, "at": at, "price": "1.5", "tags": {"a": [1.0, 2]}})
     unknown: Any
     for unknown in ("drop", "refuse"):
-        yield from said(messagepack_rows.MessagePackRows(schema, unknown), changed(good))
+        yield from said(of_messagepack(schema, unknown), changed(good))
 
 
 PLAIN = RowSchema(fields=tuple(one for one in SCHEMA.fields or () if one.name != "tags"))
@@ -317,13 +315,13 @@ LINES = [
 
 def rows_of_csv() -> Iterable[bytes]:
     for syntax in (CsvSpec(), CsvSpec(quote="", escape='"', null_text="-")):
-        yield from said(csv_rows.CsvRows(PLAIN, syntax), LINES)
+        yield from said(of_csv(PLAIN, syntax), LINES)
 
 
 def rows_of_a_pattern() -> Iterable[bytes]:
     pattern = r"(?P<id>\S+?),(?P<any>.*?)(?:,(?P<at>\d[^,]*))?,\s*(?P<price>[^,]*)"
     for null in (None, "-"):
-        yield from said(regex_rows.RegexRows(PLAIN, RegexSpec(pattern=pattern, null_text=null)), LINES)
+        yield from said(of_regex(PLAIN, RegexSpec(pattern=pattern, null_text=null)), LINES)
 
 
 def changed(good: bytes) -> list[bytes | None]:
@@ -351,7 +349,7 @@ def parquet() -> Iterable[bytes]:
             texts = pa.array(["x"] * len(values))
             batch = batch.append_column("reason", texts).append_column("field", texts)
         elif schema.has_columns:
-            made = json_rows.JsonRows(SCHEMA, "drop").parse(batch).rows
+            made = of_json(SCHEMA, "drop").parse(batch).rows
             assert made is not None
             batch = batch.append_column("row", made)
         if path == QUARANTINE:
@@ -369,7 +367,7 @@ def columns_of(format_: Format, *kafka: str) -> Iterable[bytes]:
     with_headers = batch_of([7, -1, 2**60], values=[b"{\n}", None, b"\xff"], keys=[b"k", b"\xff", None])
     headers = pa.array([[{"key": b"a", "value": None}, {"key": b"\xff", "value": b"b"}], [], []], HEADERS)
     with_headers = with_headers.append_column("headers", headers)
-    made = json_rows.JsonRows(SCHEMA, "drop").parse(batch_of([0] * len(ROWS), values=ROWS)).rows
+    made = of_json(SCHEMA, "drop").parse(batch_of([0] * len(ROWS), values=ROWS)).rows
     assert made is not None
     good = batch_of([7] * len(made), values=[b"{}"] * len(made)).append_column("row", made)
     for batch, schema in ((with_headers, AS_THEY_ARE), (good, SCHEMA)):
@@ -420,7 +418,7 @@ def rows_of_thrift() -> Iterable[bytes]:
     compact = bytes.fromhex("150a 180178 191c 17000000000000f83f 12 00 1b0154 020e 1a18 01ff 1500 00")
     protocol: Any
     for protocol, good in (("binary", binary), ("compact", compact)):
-        yield from said(thrift_rows.ThriftRows(schema, protocol), changed(good))
+        yield from said(of_thrift(schema, protocol), changed(good))
 
 
 def times_of_fields() -> Iterable[bytes]:
@@ -492,7 +490,7 @@ def test_every_rule_has_a_behaviour() -> None:
         node.slice for node in ast.walk(source) if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
     ]
     named = {key.value for key in keys if isinstance(key, ast.Constant)}
-    kinds = {"format": registry.RULES, "rows": rule_numbers._ROWS, "parser": rule_numbers._PARSERS}
+    kinds = {"format": registry.RULES, "rows": rows.RULES, "parser": rule_numbers._PARSERS}
     named -= {key for kind in kinds.values() for key in kind} | {"text"}  # a table by kind, which is not one of rules
     named |= {f"{rule}:{kind}" for rule, of in kinds.items() for kind in of}
     assert named - SAY_THEMSELVES - WITH_ANOTHER.keys() == {rule.partition(",")[0] for rule in TRIED}
@@ -504,14 +502,14 @@ def test_every_rule_has_a_behaviour() -> None:
         (layouts, paths.RULES, (1, "4db1424ebe05")),
         (late_ones, late.RULES, (1, "6e44762e0a8a")),
         (times_of_fields, field_times.RULES, (1, "b2470a5c8e68")),
-        (json, json_rows.DOCUMENT_RULES, (1, "42a5f71b6595")),
-        (rows_of_a_schema, json_rows.RULES, (2, "fa04c81524e5")),
-        (rows_of_avro, avro_rows.RULES, (2, "76456a15622b")),
-        (rows_of_protobuf, protobuf_rows.RULES, (2, "218930abf9aa")),
-        (rows_of_thrift, thrift_rows.RULES, (1, "d09ce7a0b64a")),
-        (rows_of_messagepack, messagepack_rows.RULES, (2, "7dad080057c2")),
-        (rows_of_csv, csv_rows.RULES, (2, "bd26327f827f")),
-        (rows_of_a_pattern, regex_rows.RULES, (2, "b936814716fe")),
+        (json, document_parser.RULES, (1, "42a5f71b6595")),
+        (rows_of_a_schema, rows.RULES["json"], (2, "fa04c81524e5")),
+        (rows_of_avro, rows.RULES["avro"], (2, "76456a15622b")),
+        (rows_of_protobuf, rows.RULES["protobuf"], (2, "218930abf9aa")),
+        (rows_of_thrift, rows.RULES["thrift"], (1, "d09ce7a0b64a")),
+        (rows_of_messagepack, rows.RULES["messagepack"], (2, "7dad080057c2")),
+        (rows_of_csv, rows.RULES["csv"], (2, "bd26327f827f")),
+        (rows_of_a_pattern, rows.RULES["regex"], (2, "b936814716fe")),
         (records_that_are_kept, keeping.RULES, (1, "5ea65955b6da")),
         (parquet, used(output={"parquet": {}})["format:parquet"], (2, "04fdd4c55089")),
         (partial(columns_of, "jsonl"), used(output={"jsonl": {}})["format:jsonl"], (2, "c45d9e5418d1")),

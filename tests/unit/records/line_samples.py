@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from logpersister.schemas.types import Plain, Timestamp, parse_type
-from logpersister.values.csv.syntax import CsvSpec
+from logpersister.values.csv.block import CsvSpec
 from logpersister.values.field import FieldSpec
 from logpersister.values.row_schema import RowSchema
 from tests.unit.records import row_samples

@@ -13,7 +13,7 @@ from logpersister.values.avro.source import AvroSource
 from logpersister.values.field import FieldSpec
 from logpersister.values.parser import Parsing
 from logpersister.values.protobuf.source import ProtobufSource
-from logpersister.values.regex.syntax import RegexSpec
+from logpersister.values.regex.block import RegexSpec
 from logpersister.values.row_schema import RowSchema
 from logpersister.values.thrift.source import ThriftSource
 from logpersister.verify.comparison import same

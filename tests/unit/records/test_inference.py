@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from logpersister.records.inference import MOST_NAMES, InferredField, Sample
 from logpersister.schemas.types import MOST_COLUMNS, NAME, leaves, parse_type
 from logpersister.values.field import FieldSpec
-from logpersister.values.json.rows import make_rows
 from logpersister.values.parser import Parsing
 from logpersister.values.row_schema import RowSchema
+from logpersister.values.rows import rows_of
 from tests.examples import examples
 
 
@@ -118,7 +118,7 @@ def test_the_parser_takes_every_value_of_the_sample(objects: list[dict[str, Any]
         return
     schema = RowSchema(fields=tuple(FieldSpec(name=one.name, type=str(one.type)) for one in fields))
     values = pa.array([json.dumps(one).encode() for one in objects], pa.binary())
-    parsed = make_rows(Parsing(type="json"), schema).parse(pa.record_batch({"value": values}))
+    parsed = rows_of(Parsing(type="json"), schema).parse(pa.record_batch({"value": values}))
     assert parsed.refused is None, (parsed.refused.reason, [str(one.type) for one in fields])
 
 

@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 
 from logpersister.forms.pattern import groups_of
 from logpersister.forms.problems import RefusedError
-from logpersister.values.csv.rows import CsvRows
-from logpersister.values.csv.syntax import CsvSpec
+from logpersister.values.csv.block import CsvSpec
 from logpersister.values.faults import FaultsSpec
 from logpersister.values.field import FieldSpec
-from logpersister.values.regex.rows import RegexRows
-from logpersister.values.regex.syntax import RegexSpec
+from logpersister.values.parser import UnknownFields
+from logpersister.values.regex.block import RegexSpec
 from logpersister.values.row_schema import RowSchema
 from tests.examples import examples
 from tests.judges.csv_record import CsvOracle
 from tests.judges.pattern import RegexOracle
 from tests.unit.records import fault_samples
 from tests.unit.records.judging import Judged, judged_by, of_oracle
+from tests.unit.records.kinds import of_csv, of_regex
 from tests.unit.records.line_samples import pattern_of, records, schemas, syntaxes, texts, texts_for_patterns
 from tests.unit.records.row_samples import batch_of_values
 from tests.unit.records.test_rows import schema_of
@@ -32,13 +32,13 @@ from tests.unit.records.test_rows import schema_of
 @pytest.mark.slow
 @examples(200)
 @given(st.data(), st.sampled_from(["drop", "keep"]), fault_samples.of_lines)
-def test_records_are_those_of_the_oracle(data: st.DataObject, unknown: str, faults: FaultsSpec) -> None:
+def test_records_are_those_of_the_oracle(data: st.DataObject, unknown: UnknownFields, faults: FaultsSpec) -> None:
     schema = fault_samples.kept(data.draw(schemas()), unknown)
     syntax = data.draw(syntaxes(schema))
     found = data.draw(st.lists(st.none() | records(schema, syntax), max_size=10))
-    parser = CsvRows(schema, syntax, unknown == "keep", faults)
+    parser = of_csv(schema, syntax, unknown, faults)
     assert judged_by(parser, found) == of_oracle(CsvOracle(schema, syntax, faults), found)
-    fault_samples.assert_adjusted(parser, CsvRows(schema, syntax, unknown == "keep"), found)
+    fault_samples.assert_adjusted(parser, of_csv(schema, syntax, unknown), found)
 
 
 @pytest.mark.slow
@@ -55,7 +55,7 @@ def test_records_are_those_of_python(data: st.DataObject) -> None:
     for record in data.draw(st.lists(records(schema, syntax), max_size=6)):
         if otherwise.search(record):
             continue
-        rows, refused = judged_by(CsvRows(schema, syntax), [record])
+        rows, refused = judged_by(of_csv(schema, syntax), [record])
         try:
             expected = _read(record.decode(), syntax)
         except UnicodeDecodeError:
@@ -100,7 +100,7 @@ def test_patterns_are_those_of_python(chance: Random) -> None:
     assert groups == tuple(names)
     schema = RowSchema(fields=tuple(FieldSpec(name=name, type="string") for name in names))
     found = texts_for_patterns(chance)
-    rows, refused = judged_by(RegexRows(schema, RegexSpec(pattern=pattern)), [one.encode() for one in found])
+    rows, refused = judged_by(of_regex(schema, RegexSpec(pattern=pattern)), [one.encode() for one in found])
     compiled = re.compile(pattern.replace("$", r"\Z"), re.ASCII)
     matches = [compiled.fullmatch(one) for one in found]
     assert rows == [match.groupdict() for match in matches if match], pattern
@@ -117,9 +117,9 @@ def test_what_groups_become_is_what_the_oracle_says(data: st.DataObject, faults:
     regex = RegexSpec(pattern=r"\n?;".join(f"(?P<{name}>[^;]*?)" for name in names), null_text=null)
     values = st.tuples(*(texts(schema, name) for name in names)).map(lambda one: ";".join(one).encode())
     found = data.draw(st.lists(st.none() | values | values.map(lambda one: one + b"\xff"), max_size=8))
-    parser = RegexRows(schema, regex, faults)
+    parser = of_regex(schema, regex, faults)
     assert judged_by(parser, found) == of_oracle(RegexOracle(schema, regex, faults), found)
-    fault_samples.assert_adjusted(parser, RegexRows(schema, regex), found)
+    fault_samples.assert_adjusted(parser, of_regex(schema, regex), found)
 
 
 ORDER = schema_of(
@@ -159,7 +159,7 @@ def both(parser: Any, oracle: Any, values: list[bytes | None]) -> Judged:
 )
 def test_a_record_by_hand(value: bytes, expected: Any) -> None:
     good = b'7,1795237200,1.50,"a, b"'
-    rows, refused = both(CsvRows(ORDER, CSV), CsvOracle(ORDER, CSV), [good, value, None, good])
+    rows, refused = both(of_csv(ORDER, CSV), CsvOracle(ORDER, CSV), [good, value, None, good])
     assert rows == ([ROW, expected, None, ROW] if isinstance(expected, dict) else [ROW, None, ROW])
     assert refused == ([] if isinstance(expected, dict) else [(1, *expected)])
 
@@ -181,7 +181,7 @@ def test_a_record_by_hand(value: bytes, expected: Any) -> None:
 )
 def test_a_text_by_hand(value: bytes, expected: Any) -> None:
     good = b'7 1795237200 1.50 "a, b"'
-    rows, refused = both(RegexRows(ORDER, REGEX), RegexOracle(ORDER, REGEX), [good, value, None, good])
+    rows, refused = both(of_regex(ORDER, REGEX), RegexOracle(ORDER, REGEX), [good, value, None, good])
     assert rows == ([ROW, expected, None, ROW] if isinstance(expected, dict) else [ROW, None, ROW])
     assert refused == ([] if isinstance(expected, dict) else [(1, *expected)])
 
@@ -189,4 +189,4 @@ def test_a_text_by_hand(value: bytes, expected: Any) -> None:
 def test_the_largest_pattern_that_the_manifest_accepts_can_be_compiled() -> None:
     schema = schema_of(("id", "string"))
     for atom in (".", r"[^\w\s]", "\u00e4", "[\u00e4-\uffff]"):
-        RegexRows(schema, RegexSpec(pattern=f"(?P<id>(?:{atom}{{1000}}){{5}})")).parse(batch_of_values([b"x"]))
+        of_regex(schema, RegexSpec(pattern=f"(?P<id>(?:{atom}{{1000}}){{5}})")).parse(batch_of_values([b"x"]))

@@ -11,19 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.values.messagepack.rows import MessagePackRows
 from logpersister.values.row_schema import RowSchema
 from tests.examples import examples
 from tests.judges.refusal import RefusalError
 from tests.unit.records import fault_samples
 from tests.unit.records.judging import Judged, judged_by
+from tests.unit.records.kinds import of_messagepack
 from tests.unit.records.messagepack_samples import Written, entries, packed, schemas, values
 from tests.unit.records.test_rows import schema_of
 from tests.unit.records.third_party import Instant, Pairs, assert_rows, has_known_times
 
 
 def judged(schema: RowSchema, found: list[bytes | None], unknown: Any = "drop") -> Judged:
-    return judged_by(MessagePackRows(schema, unknown), found)
+    return judged_by(of_messagepack(schema, unknown), found)
 
 
 def _read(value: bytes) -> Any:
@@ -148,7 +148,7 @@ def test_a_field_and_what_is_unknown_are_never_one_name() -> None:
         entries([("name", 1), *unknown, ("true", 4)]),
         entries([("name", 1), *unknown, ("name", 5), (b64decode("name"), 6)]),
     ]
-    kept = judged_by(MessagePackRows(schema, "keep", fault_samples.ALL), found)
+    kept = judged_by(of_messagepack(schema, "keep", fault_samples.ALL), found)
     assert kept == (
         [
             {"name": 1, "true": 4, "_rest": '{"name":2,"true":3}'},

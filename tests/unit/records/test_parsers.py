@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from logpersister.values.json.rows import JsonParser
+from logpersister.values.json.document_parser import JsonParser
 from logpersister.values.reading.parsers import Refused
 from tests.examples import examples
 from tests.unit.records.batches import batch_of

@@ -12,14 +12,13 @@ from hypothesis import strategies as st
 from logpersister.formats.file_rows import plain
 from logpersister.values.faults import FaultsSpec
 from logpersister.values.field import DocumentFieldSpec, FieldSpec
-from logpersister.values.json.rows import JsonRows
-from logpersister.values.messagepack.rows import MessagePackRows
 from logpersister.values.reading.columns import most_rows
 from logpersister.values.row_schema import RowSchema
 from tests.examples import examples
 from tests.judges.rows import RowOracle
 from tests.unit.records import fault_samples
 from tests.unit.records.judging import Judged, judged_by, of_oracle
+from tests.unit.records.kinds import of_json, of_messagepack
 from tests.unit.records.row_samples import NO_ROWS, batch_of_values, documents, schemas
 
 
@@ -39,7 +38,7 @@ def schema_of(*fields: tuple[str, str] | tuple[str, str, str]) -> RowSchema:
 
 
 def judged(schema: RowSchema, values: list[bytes | None], unknown: Any = "drop") -> Judged:
-    return judged_by(JsonRows(schema, unknown), values)
+    return judged_by(of_json(schema, unknown), values)
 
 
 def expected(schema: RowSchema, values: list[bytes | None], unknown: Any = "drop") -> Judged:
@@ -52,9 +51,9 @@ def expected(schema: RowSchema, values: list[bytes | None], unknown: Any = "drop
 def test_rows_reasons_and_fields_are_those_of_the_oracle(data: st.DataObject, unknown: Any, faults: FaultsSpec) -> None:
     schema = fault_samples.kept(data.draw(schemas()), unknown)
     values = data.draw(st.lists(st.none() | documents(schema), max_size=12))
-    parser = JsonRows(schema, unknown, faults)
+    parser = of_json(schema, unknown, faults)
     assert judged_by(parser, values) == of_oracle(RowOracle(schema, unknown, faults), values)
-    fault_samples.assert_adjusted(parser, JsonRows(schema, unknown), values)
+    fault_samples.assert_adjusted(parser, of_json(schema, unknown), values)
 
 
 EVENT = schema_of(
@@ -97,7 +96,7 @@ def test_a_refused_value_by_hand(value: bytes, reason: str, field: str | None) -
 
 @pytest.mark.parametrize("value", NO_ROWS)
 def test_what_options_cannot_put_right_is_refused_for_what_it_is(value: bytes) -> None:
-    refused = judged_by(JsonRows(EVENT, "drop", fault_samples.ALL), [value])
+    refused = judged_by(of_json(EVENT, "drop", fault_samples.ALL), [value])
     assert refused == of_oracle(RowOracle(EVENT, "drop", fault_samples.ALL), [value])
     assert [reason for _, reason, _ in refused[1]] in (["not_json"], ["not_an_object"], ["too_deep"])
 
@@ -107,7 +106,7 @@ def test_wide_rows_are_made_in_pieces_and_stay_what_they_are() -> None:
     assert most_rows(schema) == (64 << 20) // (200 * 28)
     assert most_rows(schema_of(("flag", "bool"))) == 64 << 20
     batch = batch_of_values([b"{}", b"no row", None, b'{"c7": {"a": 3}}', b"{}"])
-    whole, piece = (JsonRows(schema, "drop").parse(it) for it in (batch, batch.slice(2, 2)))
+    whole, piece = (of_json(schema, "drop").parse(it) for it in (batch, batch.slice(2, 2)))
     assert whole.rows is not None
     assert piece.rows is not None
     assert plain(piece.rows).to_pylist() == plain(whole.rows).to_pylist()[1:3]
@@ -137,14 +136,14 @@ def test_what_is_unknown_counts_with_items() -> None:
     schema = replace(schema_of(("all", "list<int8>")), rest_column="_rest")
     values: list[bytes | None] = [b'{"all":[%s],"x":"%s"}' % (b",".join([b"1"] * 10), b"x" * size) for size in (1, 99)]
     lenient = fault_samples.ALL
-    parser, oracle = JsonRows(schema, "keep", lenient), RowOracle(schema, "keep", lenient)
+    parser, oracle = of_json(schema, "keep", lenient), RowOracle(schema, "keep", lenient)
     assert judged_by(parser, values) == of_oracle(oracle, values)
     wide = schema_of(("all", f"list<struct<{', '.join(f'c{number}: decimal(38,2)' for number in range(100))}>>"))
     wide = replace(wide, rest_column="_rest")
     items = b",".join([b"{}"] * 2)
     values = [b'{"all":[%s],"x":"%s"}' % (items, b"x" * size) for size in (0, 1, 16)]
     values += [b'{"all":[%s],"x":"\\u0000%s"}' % (b",".join([b"{}"] * count), b"x" * 40) for count in range(2, 9)]
-    parser, oracle = JsonRows(wide, "keep", lenient), RowOracle(wide, "keep", lenient)
+    parser, oracle = of_json(wide, "keep", lenient), RowOracle(wide, "keep", lenient)
     assert judged_by(parser, values) == of_oracle(oracle, values)
     refused = [reason for _, reason, _ in judged_by(parser, values)[1]]
     assert {*refused} == {"overflow"}
@@ -176,7 +175,7 @@ def test_a_default_that_the_manifest_accepts_is_read_as_values_are(value: Any, t
     assert ([row["d"] for row in rows], refused) == ([column] * 3, [(2, "missing", "d")])
     assert expected(schema, values) == (rows, refused)
     alone, packs = RowSchema(fields=(field,)), [b"\x80", b"\x81\xa1d\xc0"]
-    packed = judged_by(MessagePackRows(alone, "drop"), [*packs])
+    packed = judged_by(of_messagepack(alone, "drop"), [*packs])
     assert packed == ([{"d": column}], [(1, "missing", "d")])
 
 

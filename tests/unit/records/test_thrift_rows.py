@@ -16,11 +16,11 @@ from thriftpy2.transport import TMemoryBuffer
 from logpersister.schemas.types import ListOf, MapOf, Plain, Struct, Type
 from logpersister.values.field import FieldSpec
 from logpersister.values.row_schema import RowSchema
-from logpersister.values.thrift.rows import ThriftRows
 from logpersister.values.thrift.schema import Kind, Schema, read_schema
 from logpersister.values.thrift.source import ThriftSource, thrift_of
 from tests.examples import examples
 from tests.unit.records.judging import Judged, judged_by
+from tests.unit.records.kinds import of_thrift
 from tests.unit.records.third_party import Pairs, assert_rows, members_of
 from tests.unit.records.thrift_samples import schemas, sound_values, written
 
@@ -30,7 +30,7 @@ BUFFER: Any = TMemoryBuffer
 
 
 def judged(schema: RowSchema, protocol: Any, found: list[bytes | None]) -> Judged:
-    return judged_by(ThriftRows(schema, protocol), found)
+    return judged_by(of_thrift(schema, protocol), found)
 
 
 _modules = itertools.count()

@@ -7,7 +7,7 @@ Avro's specification; docs/schemas.md says which types become which.
 import json
 from collections.abc import Collection
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any
 
 import structlog
 
@@ -18,9 +18,6 @@ from logpersister.values.reading.columns import row_columns
 from logpersister.values.reading.resolved_rows import GIVEN, ResolvedRows
 from logpersister.values.reading.writers import Writers
 from logpersister.values.row_schema import RowSchema
-
-RULES: Final = 2
-"""Raise it when a value is accepted or refused otherwise than before, or becomes another row."""
 
 
 def misfit(schema: RowSchema, text: str) -> str | None:

@@ -5,7 +5,6 @@ docs/schemas.md says which types become which.
 """
 
 from collections.abc import Mapping
-from typing import Final
 
 import logpersister_native as native
 from logpersister.values.faults import REFUSED, FaultsSpec
@@ -18,9 +17,6 @@ from logpersister.values.reading.resolved_rows import GIVEN, ResolvedRows
 from logpersister.values.reading.schema_ids import id_of
 from logpersister.values.reading.writers import Writers
 from logpersister.values.row_schema import RowSchema
-
-RULES: Final = 2
-"""Raise it when a value is accepted or refused otherwise than before, or becomes another row."""
 
 
 def misfit(schema: RowSchema, text: str) -> str | None:

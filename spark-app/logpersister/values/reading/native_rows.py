@@ -1,8 +1,8 @@
 """Common part of the native parsers of values (``spark-app/native``), and their results in our words."""
 
 from collections.abc import Callable, Sequence
-from functools import cache
-from typing import Any, Final, Generic, Protocol, TypeVar, cast
+from functools import cache, cached_property
+from typing import Any, Final, Protocol, cast
 
 import numpy as np
 import pyarrow as pa
@@ -22,39 +22,32 @@ ToldAdjusted = tuple[Sequence[tuple[int, str]], pa.Int64Array, pa.Int32Array]
 """Adjusted values, as a native parser returns them."""
 
 
-class _Parser(Protocol):
+class Native(Protocol):
     """A native parser that is known by its settings alone."""
 
-    def parse(self, values: pa.BinaryArray) -> tuple[Any, ...]:
+    def parse(self, values: pa.BinaryArray, /) -> tuple[Any, ...]:
         """Return the parts that `parsed_of` takes."""
 
 
-Native = TypeVar("Native", bound=_Parser)
-
-
-class NativeRows(Generic[Native]):
+class NativeRows:
     """Makes its native parser when it first needs it, and keeps it: a topic may have a parser for each of its types.
 
     A copy that was pickled makes one of its own.
     """
 
-    __slots__ = ("_kept",)
-    _kept: Native
+    def __init__(self, make: Callable[[], Native]) -> None:
+        """Make nothing yet."""
+        self._make = make
+
+    def __reduce__(self) -> tuple[type["NativeRows"], tuple[Callable[[], Native]]]:
+        return NativeRows, (self._make,)
 
     def parse(self, batch: pa.RecordBatch) -> Parsed:
-        return parsed_of(*self.native.parse(cast("pa.BinaryArray", batch.column("value"))))
+        return parsed_of(*self._native.parse(cast("pa.BinaryArray", batch.column("value"))))
 
-    @property
-    def native(self) -> Native:
-        try:
-            return self._kept
-        except AttributeError:
-            object.__setattr__(self, "_kept", self.make())  # instances are frozen
-        return self._kept
-
-    def make(self) -> Native:
-        """Return a new parser."""
-        raise NotImplementedError
+    @cached_property
+    def _native(self) -> Native:
+        return self._make()
 
 
 def parsed_of(
