@@ -71,14 +71,8 @@ class Model(BaseModel):
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """A further rule on a text that matches its pattern."""
-
-    holds: Callable[[str], bool]
-    """May itself raise `RefusedError` to say more."""
-    expectation: str
-    remedy: str
+Check = Callable[[str], object]
+"""A further rule on a text: raises `RefusedError` for one that is refused."""
 
 
 def matches(text: str, pattern: str, message: str) -> dict[str, str]:
@@ -86,15 +80,20 @@ def matches(text: str, pattern: str, message: str) -> dict[str, str]:
     return {"rule": f"{text}.matches({cel_literal(pattern)})", "message": message}
 
 
-def never(pattern: str, expectation: str, remedy: str) -> Condition:
+def must(holds: Callable[[str], bool], expectation: str, remedy: str) -> Check:
+    """Refuse a text for which something does not hold."""
+
+    def check(text: str) -> None:
+        if not holds(text):
+            raise refuse(expectation, remedy)
+
+    return check
+
+
+def never(pattern: str, expectation: str, remedy: str) -> Check:
     """Refuse a text in which a pattern is found."""
     found = compiled(pattern)
-    return Condition(lambda text: found.search(text) is None, expectation, remedy)
-
-
-def none_of(words: frozenset[str], expectation: str, remedy: str) -> Condition:
-    """Refuse certain texts."""
-    return Condition(lambda text: text not in words, expectation, remedy)
+    return must(lambda text: found.search(text) is None, expectation, remedy)
 
 
 def compiled(pattern: str) -> re.Pattern[str]:
@@ -114,9 +113,9 @@ class Text:
     expectation: str
     remedy: str
     longest: int = 253
-    before: tuple[Condition, ...] = ()
+    before: tuple[Check, ...] = ()
     """Checked before the pattern: they know better what is wrong."""
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[Check, ...] = ()
     """Checked after the pattern."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -140,10 +139,9 @@ class Text:
         return value
 
     @staticmethod
-    def _check(conditions: tuple[Condition, ...], value: str) -> None:
-        for condition in conditions:
-            if not condition.holds(value):
-                raise refuse(condition.expectation, condition.remedy)
+    def _check(checks: tuple[Check, ...], value: str) -> None:
+        for check in checks:
+            check(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +275,7 @@ class Duration:
         return duration
 
 
-def _compiles(pattern: str) -> bool:
+def _compiles(pattern: str) -> None:
     try:
         re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
@@ -285,7 +283,6 @@ def _compiles(pattern: str) -> bool:
         raise refuse(
             f"is not a regular expression: {reason}", "correct it (Python syntax, docs.python.org/library/re)"
         ) from None
-    return True
 
 
 Regex = Annotated[
@@ -296,11 +293,7 @@ Regex = Annotated[
         'write a regular expression such as "^web\\."',
         1000,
         conditions=(
-            Condition(
-                _compiles,
-                "is not a regular expression",
-                "correct it",
-            ),
+            _compiles,
             never(r"\\[1-9]|\(\?P=", "refers back to a group", "write the pattern without back references"),
             never(r"^\(\?[a-zA-Z]+\)", "has global flags", "limit them to a group: (?i:pattern)"),
         ),

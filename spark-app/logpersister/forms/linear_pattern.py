@@ -25,14 +25,13 @@ _IN_ASCII: Final = {
 }
 
 
-def is_linear_pattern(pattern: str) -> bool:
-    """Return True; raises `RefusedError` for what is no pattern, with the position."""
+def check_linear(pattern: str) -> None:
+    """Raise `RefusedError` for what is no pattern, with the position."""
     groups_of(pattern)
     try:
         _compiled(pattern)
     except SchemaError:
         raise refuse(f"{NO_PATTERN} takes too much memory when it is compiled", PATTERN_REMEDY) from None
-    return True
 
 
 @dataclass(frozen=True, slots=True)

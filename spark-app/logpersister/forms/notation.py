@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal, get_args
 
-from logpersister.forms.constraint import Condition, Text
+from logpersister.forms.constraint import Text, must
 
 RFC3339: Final = "rfc3339"
 
@@ -84,7 +84,7 @@ Notation = Annotated[
         " pattern[dd/MMM/yyyy:HH:mm:ss Z] (docs/schemas.md#times)",
         96,
         conditions=(
-            Condition(
+            must(
                 _tells_an_instant,
                 "is a pattern that tells no instant",
                 "write yyyy, MM or MMM, and dd, each once; with mm also HH, with ss also mm, with S also ss",

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from logpersister.forms.constraint import Condition, Duration, Flag, Model, Size, Text, Unique, Whole
+from logpersister.forms.constraint import Duration, Flag, Model, Size, Text, Unique, Whole, must
 from logpersister.forms.problems import Finding
 from logpersister.forms.rule import exactly_one, refuses, unchanged
 from logpersister.manifest.blocks.kafka import GroupId, TopicName
@@ -29,7 +29,7 @@ Moment = Annotated[
         "is not a time with its zone",
         "write for example 2026-11-21T05:00:00Z",
         29,
-        conditions=(Condition(_is_a_day, "is no day or time that there is", "correct it"),),
+        conditions=(must(_is_a_day, "is no day or time that there is", "correct it"),),
     ),
 ]
 

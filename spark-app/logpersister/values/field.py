@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Annotated
 
-from logpersister.forms.constraint import Condition, Flag, Model, Text
+from logpersister.forms.constraint import Flag, Model, Text
 from logpersister.forms.notation import Notation
 from logpersister.forms.problems import Finding, show
 from logpersister.forms.rule import refuses
-from logpersister.schemas.types import NO_TYPE, Column, Time, Timestamp, TimestampUnit, Type, leaves, parse_type
+from logpersister.schemas.types import Column, Time, Timestamp, TimestampUnit, Type, leaves, parse_type
 from logpersister.schemas.written_column import Remark
 from logpersister.values.defaults import NO_DEFAULT, DefaultValue, OneValue, default_problem, default_text
 
@@ -24,11 +24,6 @@ ValueName = Annotated[
 ]
 
 
-def _is_a_type(text: str) -> bool:
-    parse_type(text)
-    return True
-
-
 TypeText = Annotated[
     str,
     Text(
@@ -36,13 +31,7 @@ TypeText = Annotated[
         "is not a type",
         "write for example int64, timestamp[ms] or list<string> (docs/schemas.md)",
         4096,
-        conditions=(
-            Condition(
-                _is_a_type,
-                NO_TYPE,
-                "write for example int64, timestamp[ms] or list<string> (docs/schemas.md)",
-            ),
-        ),
+        conditions=(parse_type,),
     ),
 ]
 

@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 from pydantic import BaseModel
 
-from logpersister.forms.constraint import Condition, Text
+from logpersister.forms.constraint import Check, Text
 from logpersister.forms.problems import Finding, RefusedError
 from logpersister.forms.rule import Rule
 from logpersister.manifest import ManifestError, Problem, parse
@@ -40,9 +40,9 @@ def _noticing() -> Iterator[tuple[set[str], set[str]]]:
                 of_rules.add(one.expectation)
             yield one
 
-    def of_conditions(conditions: tuple[Condition, ...], value: str) -> None:
+    def of_conditions(checks: tuple[Check, ...], value: str) -> None:
         try:
-            check(conditions, value)
+            check(checks, value)
         except RefusedError as error:
             of_texts.update(one.expectation for one in error.findings)
             raise

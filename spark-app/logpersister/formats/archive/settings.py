@@ -2,7 +2,7 @@
 
 from typing import Annotated, Final, Literal
 
-from logpersister.forms.constraint import Condition, Model, Text, never
+from logpersister.forms.constraint import Check, Model, Text, must, never
 
 USUAL_NAME: Final = "{feed}_{time}_{hash}{postfix}"
 LONGEST_TEMPLATE: Final = 60
@@ -11,9 +11,9 @@ LONGEST_TEMPLATE: Final = 60
 _REMEDY: Final = f"write for example {USUAL_NAME}"
 
 
-def _once(part: str) -> Condition:
+def _once(part: str) -> Check:
     told = f"does not have {part} once, without which two records may have one name"
-    return Condition(lambda text: text.count(part) == 1, told, _REMEDY)
+    return must(lambda text: text.count(part) == 1, told, _REMEDY)
 
 
 FileName = Annotated[

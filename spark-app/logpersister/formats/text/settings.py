@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from logpersister.forms.constraint import Condition, Model, Text
+from logpersister.forms.constraint import Model, Text, must
 from logpersister.forms.problems import Finding
 from logpersister.forms.rule import refuses
 
@@ -16,7 +16,7 @@ Delimiter = Annotated[
         'write for example "\\n" in double quotes',
         16,
         conditions=(
-            Condition(
+            must(
                 lambda text: len(text.encode()) <= 16,
                 "is not 1 to 16 bytes long",
                 'write for example "\\n" in double quotes',

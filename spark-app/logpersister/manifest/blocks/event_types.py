@@ -8,9 +8,9 @@ from urllib.parse import quote
 
 from pydantic import Field
 
-from logpersister.forms.constraint import Condition, Flag, Model, Text, Unique
-from logpersister.forms.linear_pattern import Patterns, is_linear_pattern
-from logpersister.forms.pattern import NO_PATTERN, PATTERN_REMEDY, size_of
+from logpersister.forms.constraint import Flag, Model, Text, Unique, must
+from logpersister.forms.linear_pattern import Patterns, check_linear
+from logpersister.forms.pattern import size_of
 from logpersister.forms.problems import Finding, PathStep
 from logpersister.forms.rule import exactly_one, refuses
 from logpersister.manifest.blocks.keep import Conditions
@@ -52,7 +52,7 @@ TypeName = Annotated[
         "write the name that the type has in records",
         MOST_NAME_BYTES,
         conditions=(
-            Condition(
+            must(
                 lambda name: segment_bytes(name) <= MOST_NAME_BYTES,
                 f"takes more than {MOST_NAME_BYTES} bytes in the name of a folder, where a letter outside of ASCII"
                 " takes two to four",
@@ -68,7 +68,7 @@ TypePattern = Annotated[
         "is empty or has a line break",
         "write a regular expression such as ^audit[.]",
         1000,
-        conditions=(Condition(is_linear_pattern, NO_PATTERN, PATTERN_REMEDY),),
+        conditions=(check_linear,),
     ),
 ]
 

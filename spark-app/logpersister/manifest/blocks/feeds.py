@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 from pydantic import Field
 
-from logpersister.forms.constraint import Condition, Duration, Model, SecretName, Size, Text, Unique, Whole, never
-from logpersister.forms.linear_pattern import is_linear_pattern
+from logpersister.forms.constraint import Duration, Model, SecretName, Size, Text, Unique, Whole, must, never
+from logpersister.forms.linear_pattern import check_linear
 from logpersister.forms.problems import Finding
 from logpersister.forms.rule import change_rule, refuses
 from logpersister.manifest.blocks.accounts import ServiceAccountSpec
@@ -54,7 +54,8 @@ def _has_a_host(url: str) -> bool:
         return False
 
 
-_SECRETS_ARE_NAMED: Final = Condition(_names_secrets_well, "has a ${ that begins no ${secret:name/key}", _REMEDY)
+_UNNAMED: Final = "has a ${ that begins no ${secret:name/key}"
+_SECRETS_ARE_NAMED: Final = must(_names_secrets_well, _UNNAMED, _REMEDY)
 
 
 def _url(longest: int, example: str) -> Text:
@@ -65,10 +66,8 @@ def _url(longest: int, example: str) -> Text:
         longest,
         conditions=(
             _SECRETS_ARE_NAMED,
-            Condition(
-                _has_a_host, "has no host, or a port that there is not", f"write for example {example}, IPv6 in [ ]"
-            ),
-            Condition(_has_no_login, "has credentials in it", f"{_REMEDY}, for example ${{secret:shop/user}}"),
+            must(_has_a_host, "has no host, or a port that there is not", f"write for example {example}, IPv6 in [ ]"),
+            must(_has_no_login, "has credentials in it", f"{_REMEDY}, for example ${{secret:shop/user}}"),
         ),
     )
 
@@ -99,7 +98,7 @@ HeaderName = Annotated[
         "write for example Accept",
         100,
         conditions=(
-            Condition(lambda name: name.lower() not in _OURS, "is a header that each request has already", "remove it"),
+            must(lambda name: name.lower() not in _OURS, "is a header that each request has already", "remove it"),
         ),
     ),
 ]
@@ -134,7 +133,7 @@ Pattern = Annotated[
         'write a pattern such as "generated at [0-9:]+"',
         1000,
         before=(never("^ *$", "is empty", "remove it"),),
-        conditions=(Condition(is_linear_pattern, "is not a pattern", "correct it"),),
+        conditions=(check_linear,),
     ),
 ]
 
@@ -217,7 +216,7 @@ class FeedSpec(Model):
     @refuses
     def _secrets_are_named_well(self) -> Iterator[Finding]:
         if self.body is not None and not _names_secrets_well(self.body):
-            yield Finding(_SECRETS_ARE_NAMED.expectation, _REMEDY, ("body",))
+            yield Finding(_UNNAMED, _REMEDY, ("body",))
 
     @refuses
     def _logins_are_secrets(self) -> Iterator[Finding]:

@@ -11,7 +11,6 @@ from pydantic import Field
 from logpersister.forms.constraint import (
     HOST,
     PORT,
-    Condition,
     Duration,
     Flag,
     Model,
@@ -19,8 +18,8 @@ from logpersister.forms.constraint import (
     SecretName,
     Text,
     Unique,
+    must,
     never,
-    none_of,
 )
 from logpersister.forms.problems import Finding, refuse
 from logpersister.forms.rule import exactly_one, refuses
@@ -76,12 +75,9 @@ def parse_time(text: str) -> datetime:
     return time
 
 
-def _is_start(text: str) -> bool:
-    return text in ("earliest", "latest") or bool(parse_time(text))
-
-
-def _are_addresses(text: str) -> bool:
-    return bool(parse_addresses(text))
+def _check_start(text: str) -> None:
+    if text not in ("earliest", "latest"):
+        parse_time(text)
 
 
 BootstrapServers = Annotated[
@@ -93,11 +89,7 @@ BootstrapServers = Annotated[
         4000,
         before=(
             never("@", "has credentials in it", "put them in the Secret that spec.kafka.security.secretName names"),
-            Condition(
-                _are_addresses,
-                "has an entry that is not an address",
-                "write host:port,host:port, for example broker-1:9092",
-            ),
+            parse_addresses,
         ),
     ),
 ]
@@ -116,13 +108,13 @@ TopicName = Annotated[
         "write the name as `kafka-topics --list` prints it; for a pattern use topicPattern",
         249,
         conditions=(
-            none_of(
-                frozenset({".", ".."}),
+            never(
+                "^[.][.]?$",
                 "is not a name that Kafka allows for a topic",
                 "write the name as `kafka-topics --list` prints it",
             ),
-            none_of(
-                INTERNAL_TOPICS,
+            must(
+                lambda name: name not in INTERNAL_TOPICS,
                 "is an internal topic of Kafka",
                 "remove it: its records are state of the broker, not data",
             ),
@@ -136,13 +128,7 @@ StartFrom = Annotated[
         "is neither earliest, latest nor an RFC 3339 time",
         "write earliest, latest, or a time with its offset such as 2026-11-21T00:00:00Z",
         40,
-        conditions=(
-            Condition(
-                _is_start,
-                "is a time that does not exist, or is before 1970",
-                "write earliest, latest, or a time with its offset such as 2026-11-21T00:00:00Z",
-            ),
-        ),
+        conditions=(_check_start,),
     ),
 ]
 Rack = Annotated[

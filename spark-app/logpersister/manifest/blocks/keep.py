@@ -5,10 +5,9 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, WithJsonSchema
 
-from logpersister.forms.constraint import Condition as TextCondition
-from logpersister.forms.constraint import Flag, Model, Text
-from logpersister.forms.linear_pattern import is_linear_pattern
-from logpersister.forms.pattern import NO_PATTERN, PATTERN_REMEDY, size_of
+from logpersister.forms.constraint import Flag, Model, Text, must
+from logpersister.forms.linear_pattern import check_linear
+from logpersister.forms.pattern import size_of
 from logpersister.forms.problems import Finding
 from logpersister.forms.rule import exactly_one, refuses
 from logpersister.manifest.blocks.type_place import HeaderName
@@ -33,8 +32,8 @@ MatchPattern = Annotated[
         "write a regular expression such as ^de-",
         1000,
         conditions=(
-            TextCondition(is_linear_pattern, NO_PATTERN, PATTERN_REMEDY),
-            TextCondition(
+            check_linear,
+            must(
                 lambda pattern: size_of(pattern) <= LARGEST_PATTERN,
                 f"has more than {LARGEST_PATTERN:,} characters and classes, repeated ones counted so often",
                 "repeat less in it",

@@ -6,7 +6,7 @@ from functools import cache
 from importlib import resources
 from typing import Annotated, Final, Literal
 
-from logpersister.forms.constraint import Condition, Model, Text, Whole
+from logpersister.forms.constraint import Model, Text, Whole, must
 from logpersister.forms.notation import Notation
 from logpersister.forms.problems import Finding
 from logpersister.forms.rule import exactly_one, refuses
@@ -27,7 +27,7 @@ TimeZone = Annotated[
         "write UTC, or a name of the IANA database such as Europe/Berlin",
         64,
         conditions=(
-            Condition(
+            must(
                 lambda name: name in _timezones(),
                 "is no time zone of the IANA database",
                 "write UTC, or a name of the IANA database such as Europe/Berlin",

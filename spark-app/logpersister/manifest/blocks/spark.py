@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from logpersister.forms.constraint import Condition, Model, String, Text, Whole, never
+from logpersister.forms.constraint import Model, String, Text, Whole, must, never
 from logpersister.forms.problems import Finding, refuse
 from logpersister.forms.rule import refuses
 from logpersister.manifest.blocks.pods import PodTemplate
@@ -63,10 +63,9 @@ _REFERENCE = "^spark[.]kubernetes[.](driver|executor)[.](secrets|secretKeyRef)[.
 """Settings that only name a Secret."""
 
 
-def _is_ours_to_set(key: str) -> bool:
+def _check_reserved(key: str) -> None:
     if key in RESERVED:
         raise refuse("is set by logpersister itself", f"remove it: {RESERVED[key]}")
-    return True
 
 
 def _is_no_secret(key: str) -> bool:
@@ -80,13 +79,13 @@ SettingName = Annotated[
         "is not a Spark setting: they begin with spark.",
         "correct its name",
         conditions=(
-            Condition(_is_ours_to_set, "is set by logpersister itself", "remove it"),
+            _check_reserved,
             never(
                 _RESERVED_FAMILIES,
                 "is of the settings that logpersister sets itself: encryption, accounts and labels of executors",
                 "remove it; use spec.serviceAccount for the account, spec.spark.executorPodTemplate for labels",
             ),
-            Condition(
+            must(
                 _is_no_secret,
                 "looks like a secret, and a manifest is stored in the bucket",
                 "remove it; storage and Kafka take theirs from secretName",

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Annotated
 
-from logpersister.forms.constraint import Condition, Model, Text
+from logpersister.forms.constraint import Model, Text
 from logpersister.forms.nulls import NullMisleads
-from logpersister.forms.pattern import LONGEST_PATTERN, NO_PATTERN, PATTERN_REMEDY, groups_of
+from logpersister.forms.pattern import LONGEST_PATTERN, groups_of
 from logpersister.forms.problems import Finding
 from logpersister.forms.rule import refuses
 from logpersister.values.faults import LineFaultsSpec
@@ -14,12 +14,6 @@ from logpersister.values.names import NullText
 from logpersister.values.parser import Parsing
 from logpersister.values.row_schema import RowSchema
 
-
-def _is_a_pattern(text: str) -> bool:
-    groups_of(text)
-    return True
-
-
 PatternText = Annotated[
     str,
     Text(
@@ -27,7 +21,7 @@ PatternText = Annotated[
         "is empty",
         "write for example (?P<level>[A-Z]+) (?P<message>.*)",
         LONGEST_PATTERN,
-        conditions=(Condition(_is_a_pattern, NO_PATTERN, PATTERN_REMEDY),),
+        conditions=(groups_of,),
     ),
 ]
 
