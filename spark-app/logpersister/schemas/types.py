@@ -9,7 +9,7 @@ Grammar, with any white space between words::
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final, Literal, NoReturn, TypeVar, get_args
@@ -190,16 +190,28 @@ def parse_type(text: str) -> Type:
     return found
 
 
-def leaves(type_: Type) -> Iterator[Type]:
-    """Yield what a type is made of that is not itself made of others."""
+def parts(path: str, type_: Type) -> Iterator[tuple[str, Type]]:
+    """Yield a type and all types in it, each with its path: ``geo.country``, ``items[]``, ``items[].price``."""
+    yield path, type_
     match type_:
         case Struct(members):
-            for member in members:
-                yield from leaves(member.type)
-        case ListOf(inner) | MapOf(inner):
-            yield from leaves(inner)
-        case _:
-            yield type_
+            for one in members:
+                yield from parts(f"{path}.{one.name}", one.type)
+        case ListOf(item):
+            yield from parts(f"{path}[]", item)
+        case MapOf(value):
+            yield from parts(f"{path}{{}}", value)
+
+
+def fields(members: Iterable[Member]) -> Iterator[tuple[str, Type]]:
+    """Yield members, and those in them at all depths, each with its path."""
+    found = (part for one in members for part in parts(one.name, one.type))
+    yield from ((path, type_) for path, type_ in found if not path.endswith(("[]", "{}")))
+
+
+def leaves(type_: Type) -> Iterator[Type]:
+    """Yield what a type is made of that is not itself made of others."""
+    yield from (one for _, one in parts("", type_) if not isinstance(one, Struct | ListOf | MapOf))
 
 
 class _TypeParser:

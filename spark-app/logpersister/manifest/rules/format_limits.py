@@ -7,26 +7,20 @@ from typing import Final
 from logpersister.formats.parquet.settings import ParquetSpec
 from logpersister.forms.problems import Finding, PathStep
 from logpersister.manifest.blocks.output import OutputSpec
-from logpersister.schemas.types import Binary, ListOf, MapOf, Member, Plain, Struct, Time, Type
+from logpersister.manifest.rules.hive_types import KAFKA_TYPES
+from logpersister.schemas.types import KAFKA_PREFIX, ListOf, MapOf, Member, Plain, Struct, Time, Type, fields, parts
 from logpersister.values.row_schema import RowSchema
 
 NO_COLUMN: Final = "cannot have this option"
 NOT_IN_FORMAT: Final = "cannot hold the columns"
-_BYTES: Final = Binary()
-_HEADERS: Final = ListOf(
-    Struct((Member("key", _BYTES, required=True), Member("value", _BYTES, required=False))), required=True
-)
 _AVRO_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-
-_Located = tuple[str, Type]
-"""The path of a field, as reasons of refusal have it, and its type."""
 
 
 def parquet_findings(output: OutputSpec, schema: RowSchema) -> Iterator[Finding]:
     """Yield which options are about columns that files do not have, or that cannot have them."""
     at: tuple[PathStep, ...] = ("output", "parquet")
     settings, of_kafka = output.parquet or ParquetSpec(), _of_kafka(output, schema)
-    columns = {**of_kafka, **dict(_fields(schema.columns, ""))}
+    columns = {**of_kafka, **dict(fields(schema.columns))}
     for index, path in enumerate(settings.without_dictionary):
         if path not in columns:
             yield _no_column(path, (*at, "withoutDictionary", index))
@@ -80,9 +74,9 @@ def _id_paths(path: str, type_: Type) -> Iterator[str]:
 
 
 def _of_kafka(output: OutputSpec, schema: RowSchema) -> dict[str, Type]:
-    """Return Kafka's own columns; of a type that is none of bytes, list or struct nothing depends."""
+    """Return Kafka's own columns."""
     names = output.columns_of_kafka(has_schema=schema.has_columns)
-    return {f"kafka_{name}": _HEADERS if name == "headers" else _BYTES for name in names}
+    return {KAFKA_PREFIX + name: KAFKA_TYPES[name] for name in names}
 
 
 def _no_column(path: str, at: tuple[PathStep, ...]) -> Finding:
@@ -94,44 +88,11 @@ def _no_column(path: str, at: tuple[PathStep, ...]) -> Finding:
 def format_findings(format_: str, columns: Iterable[Member]) -> Iterator[Finding]:
     """Yield what a format cannot have of these columns."""
     at = ("output", format_)
-    for path, type_ in _fields(columns, ""):
-        if format_ == "avro" and not _AVRO_NAME.fullmatch(path.rpartition(".")[2]):
+    for path, _ in fields(columns) if format_ == "avro" else ():
+        if not _AVRO_NAME.fullmatch(path.rpartition(".")[2]):
             told = f"{NOT_IN_FORMAT}: field {path} has a name of more than letters, digits and _"
             yield Finding(told, "choose another format, or give it another name by spec.value.rename", at)
-        inside, leaf = _without_repetition(path, type_)
-        if format_ == "orc" and isinstance(leaf, Time):
-            told = f"{NOT_IN_FORMAT}: field {inside} is of type {leaf}, and ORC has no times of day"
+    for path, type_ in (part for one in columns for part in parts(one.name, one.type)) if format_ == "orc" else ():
+        if isinstance(type_, Time):
+            told = f"{NOT_IN_FORMAT}: field {path} is of type {type_}, and ORC has no times of day"
             yield Finding(told, "write string or int64 instead, or choose another format", at)
-
-
-def _fields(columns: Iterable[Member], around: str) -> Iterator[_Located]:
-    for one in columns:
-        yield from _field(around + one.name, one.type)
-
-
-def _field(path: str, type_: Type) -> Iterator[_Located]:
-    yield path, type_
-    yield from _inside(path, type_)
-
-
-def _without_repetition(path: str, type_: Type) -> _Located:
-    """Return the innermost element of nested lists and maps, with its path."""
-    match type_:
-        case ListOf(item):
-            return _without_repetition(f"{path}[]", item)
-        case MapOf(value):
-            return _without_repetition(f"{path}{{}}", value)
-        case _:
-            return path, type_
-
-
-def _inside(path: str, type_: Type) -> Iterator[_Located]:
-    match type_:
-        case Struct(members):
-            yield from _fields(members, f"{path}.")
-        case ListOf(item):
-            yield from _inside(f"{path}[]", item)
-        case MapOf(value):
-            yield from _inside(f"{path}{{}}", value)
-        case _:
-            pass

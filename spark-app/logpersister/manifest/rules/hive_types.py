@@ -1,7 +1,7 @@
 """Hive types of the columns of files, by format: the one table of these mappings (docs/tables.md). Pure."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,10 +18,12 @@ from logpersister.schemas.types import (
     Time,
     Timestamp,
     Type,
+    parts,
 )
 from logpersister.values.row_schema import VALUE, RowSchema
 
-_NAME: Final = re.compile(r"[A-Za-z0-9_]+", re.ASCII)
+_NAME: Final = re.compile(r"[A-Za-z0-9_]+(\[\]|\{\})*", re.ASCII)
+"""Name in a path, with what is in a list or map of that name."""
 _TEXT: Final = "string"
 _PLAIN: Final[Mapping[str, str]] = {
     "bool": "boolean",
@@ -62,7 +64,7 @@ _WORDS: Final[Mapping[Format, _Words]] = {
 """Words of formats with columns; the other formats have one column of text."""
 
 
-_KAFKA: Final[Mapping[str, Type]] = {
+KAFKA_TYPES: Final[Mapping[str, Type]] = {
     "topic": Plain("string"),
     "partition": Plain("int32"),
     "offset": Plain("int64"),
@@ -81,7 +83,7 @@ def hive_columns(output: OutputSpec, schema: RowSchema) -> tuple[tuple[str, str]
         return ((VALUE, _TEXT),)
     declared = [(one.name, one.type) for one in schema.columns]
     kafka = output.columns_of_kafka(has_schema=schema.has_columns)
-    own = [(KAFKA_PREFIX + name, _KAFKA[name]) for name in kafka]
+    own = [(KAFKA_PREFIX + name, KAFKA_TYPES[name]) for name in kafka]
     return tuple((name.lower(), hive_type(type_, output.format)) for name, type_ in [*declared, *own])
 
 
@@ -114,29 +116,16 @@ def hive_type(type_: Type, file_format: Format) -> str:  # noqa: PLR0911  (one f
 
 def hive_refusal(column: Member, file_format: Format) -> str | None:
     """Return why a column cannot be one of a Hive table; None: it can."""
-    return next(_refusals(column.name, column, file_format), None)
-
-
-def _refusals(path: str, member: Member, file_format: Format) -> Iterator[str]:
-    if not _NAME.fullmatch(member.name):
-        yield f"field {path} has other characters than letters, digits and _ in its name; give it another one"
-    yield from _of_type(path, member.type, file_format)
-
-
-def _of_type(path: str, type_: Type, file_format: Format) -> Iterator[str]:
-    match type_:
-        case Struct(members):
-            for one in members:
-                yield from _refusals(f"{path}.{one.name}", one, file_format)
-        case ListOf(item):
-            yield from _of_type(f"{path}[]", item, file_format)
-        case MapOf(value):
-            yield from _of_type(f"{path}{{}}", value, file_format)
-        case _:
+    for path, type_ in parts(column.name, column.type):
+        name = path.rpartition(".")[2]
+        if not _NAME.fullmatch(name):
+            return f"field {path} has other characters than letters, digits and _ in its name; give it another one"
+        if not isinstance(type_, Struct | ListOf | MapOf):
             try:
                 hive_type(type_, file_format)
             except ValueError:
-                yield f"field {path} is of type {type_}, {_instead(type_, file_format)}"
+                return f"field {path} is of type {type_}, {_instead(type_, file_format)}"
+    return None
 
 
 def _instead(type_: Type, file_format: Format) -> str:

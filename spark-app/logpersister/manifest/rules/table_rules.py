@@ -1,7 +1,7 @@
 """Rules about ``spec.table``: what else of a spec a table needs."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from logpersister.forms.problems import Finding
@@ -11,10 +11,11 @@ from logpersister.manifest.blocks.output import Format
 from logpersister.manifest.blocks.table import ONE_FOR_SEVERAL, TOPIC, TYPE, Registration, TableSpec
 from logpersister.manifest.rules.hive_types import hive_refusal
 from logpersister.manifest.rules.sections import Sections
-from logpersister.schemas.types import Column, ListOf, MapOf, Struct, Time, Timestamp, Type
+from logpersister.schemas.types import Column, Time, Timestamp, Type, parts
 
 NOT_IN_TABLE: Final = "cannot be a column of the table"
 """How every refusal of a column begins."""
+_WITHOUT_MICROSECONDS: Final[Mapping[Type, Type]] = {Timestamp("ns"): Timestamp("us"), Time("ms"): Time("us")}
 _COLUMN: Final = re.compile(r"[A-Za-z0-9_-]+=", re.ASCII)
 
 
@@ -108,21 +109,8 @@ def refusal(column: Column, table: TableSpec, file_format: Format) -> str | None
     """Return why a column cannot be one of a table; None: it can."""
     if table.format == "hive":
         return hive_refusal(column, file_format)
-    return next(_refusals(column.name, column.type), None)
-
-
-def _refusals(path: str, type_: Type) -> Iterator[str]:
-    match type_:
-        case Timestamp("ns"):
-            yield f"field {path} is of type timestamp[ns], and Iceberg has microseconds; write timestamp[us]"
-        case Time("ms"):
-            yield f"field {path} is of type time[ms], and Iceberg has microseconds; write time[us]"
-        case Struct(members):
-            for one in members:
-                yield from _refusals(f"{path}.{one.name}", one.type)
-        case ListOf(item):
-            yield from _refusals(f"{path}[]", item)
-        case MapOf(value):
-            yield from _refusals(f"{path}{{}}", value)
-        case _:
-            pass
+    for path, type_ in parts(column.name, column.type):
+        if type_ in _WITHOUT_MICROSECONDS:
+            instead = _WITHOUT_MICROSECONDS[type_]
+            return f"field {path} is of type {type_}, and Iceberg has microseconds; write {instead}"
+    return None
