@@ -19,7 +19,7 @@ from logpersister.manifest import LogPersister
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.spec import Spec
 from logpersister.records.type_layout import make_parser
-from logpersister.registry.kinds import SchemaTextError
+from logpersister.schemas.errors import SchemaTextError
 from logpersister.schemas.written_column import WrittenColumn
 from logpersister.values.avro import columns as avro_columns
 from logpersister.values.field import FieldSpec

@@ -14,8 +14,8 @@ import logpersister_native as native
 from logpersister.records.event_types import Found, Indices
 from logpersister.records.keyed_rows import HEAD
 from logpersister.records.type_names import NO_TYPE, REFUSED, UNKNOWN_SCHEMA, Place, TypeNames
+from logpersister.schemas.errors import SchemaTextError
 from logpersister.values.parser import Parsing
-from logpersister.values.protobuf.errors import ProtobufError
 from logpersister.values.protobuf.parts import Plan
 from logpersister.values.protobuf.schema import Schema, read_schema
 from logpersister.values.protobuf.source import protobuf_of
@@ -85,7 +85,7 @@ class MessageTypes:
         for one, written in known.items():
             try:
                 schema = Schema() if written.text is None else read_schema(written.text)
-            except ProtobufError:
+            except SchemaTextError:
                 schema = Schema()
             self._native.add_writer(one, schema.resolved(), json.dumps(self._plans(schema)))
         return nobodys
@@ -96,7 +96,7 @@ class MessageTypes:
         for message in schema.messages:
             try:
                 found[message] = self._names.types.plan(schema, message)
-            except ProtobufError:
+            except SchemaTextError:
                 continue
         return found
 

@@ -11,9 +11,9 @@ import pyarrow as pa
 import logpersister_native as native
 from logpersister.records.event_types import Found, Indices
 from logpersister.records.type_names import NO_TYPE, REFUSED, UNKNOWN_SCHEMA, Place, TypeNames
+from logpersister.schemas.errors import SchemaTextError
 from logpersister.values.avro.rows import fingerprint
 from logpersister.values.parser import Framing, Parsing
-from logpersister.values.protobuf.errors import ProtobufError
 from logpersister.values.protobuf.schema import Schema, read_schema
 from logpersister.values.reading.record_headers import with_ids
 from logpersister.values.reading.writers import Writers, WriterSchema, asked_of
@@ -141,13 +141,13 @@ class _MessageNames:
             return self.schema.at(places)
         try:
             return self.schema.message(name)
-        except ProtobufError:
+        except SchemaTextError:
             return None
 
 
 def _message_names(schema: WriterSchema, framing: Framing) -> _MessageNames:
     try:
         found = Schema() if schema.text is None else read_schema(schema.text)
-    except ProtobufError:
+    except SchemaTextError:
         found = Schema()
     return _MessageNames(found, is_sorted=framing == "glue")

@@ -12,8 +12,8 @@ from typing import Any, Final
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
 from logpersister.registry.answers import Schema
-from logpersister.values.avro.columns import AvroTextError
-from logpersister.values.json.errors import JsonSchemaError
+from logpersister.schemas.errors import SchemaTextError
+from logpersister.schemas.json_text import read_json
 from logpersister.values.protobuf.text import read_text
 
 _NAMED: Final = frozenset({"record", "error", "enum", "fixed"})
@@ -21,25 +21,25 @@ _DEFINITIONS: Final = "$defs"
 
 
 def avro(schema: Schema) -> str:
-    """Return an Avro schema. Raises AvroTextError.
+    """Return an Avro schema. Raises SchemaTextError.
 
     Names are those of Avro's specification: one without a dot is of the namespace around it.
     """
-    document = _parsed(schema.text, AvroTextError)
+    document = read_json(schema.text)
     if not schema.references:
         return schema.text
     known: dict[str, Any] = {}
     try:
         for reference in schema.references:
-            _collect(_parsed(reference.text, AvroTextError), "", known)
+            _collect(read_json(reference.text), "", known)
         inlined = _Inliner(known).inlined(document, "")
     except (TypeError, RecursionError):  # not every registry looks at what it is given
-        raise AvroTextError("it is no schema of Avro, or what it refers to is none") from None
+        raise SchemaTextError("it is no schema of Avro, or what it refers to is none") from None
     return json.dumps(inlined, separators=(",", ":"), ensure_ascii=False)
 
 
 def json_schema(schema: Schema) -> str:
-    """Return a JSON Schema. Raises JsonSchemaError."""
+    """Return a JSON Schema. Raises SchemaTextError."""
     root = _document(schema.text)
     if not schema.references:
         return schema.text
@@ -57,7 +57,7 @@ def json_schema(schema: Schema) -> str:
 
 
 def protobuf(schema: Schema) -> str:
-    """Return a protobuf schema: its own text where it imports nothing. Raises ProtobufError.
+    """Return a protobuf schema: its own text where it imports nothing. Raises SchemaTextError.
 
     Of a file that others import in several versions, the first one counts.
     """
@@ -70,17 +70,10 @@ def protobuf(schema: Schema) -> str:
     return base64.b64encode(FileDescriptorSet(file=[*files, read_text(schema.text)]).SerializeToString()).decode()
 
 
-def _parsed(text: str, error: type[ValueError]) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        raise error("it is no JSON") from None
-
-
 def _document(text: str) -> dict[str, Any]:
-    found = _parsed(text, JsonSchemaError)
+    found = read_json(text)
     if not isinstance(found, dict):
-        raise JsonSchemaError("it is no JSON object, or what it refers to is none")
+        raise SchemaTextError("it is no JSON object, or what it refers to is none")
     return found
 
 

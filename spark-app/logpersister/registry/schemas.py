@@ -9,7 +9,8 @@ from logpersister.manifest.revisions.revision import OutputSchema, resource_with
 from logpersister.registry.answers import Client, SubjectVersion
 from logpersister.registry.connection import Connect, Connection
 from logpersister.registry.errors import RegistryError
-from logpersister.registry.kinds import KINDS, SchemaTextError
+from logpersister.registry.kinds import KINDS
+from logpersister.schemas.errors import SchemaTextError
 from logpersister.values.reading.parsers import bounded
 from logpersister.values.registry import LATEST, RegistryPlace, RegistrySpec
 from logpersister.values.row_schema import RowSchema
@@ -62,7 +63,7 @@ class RegistrySchemas:
         try:
             schema = OutputSchema(found.version, self._kind.self_contained(found.schema))
             self.with_schema(topic, schema)
-        except (*SchemaTextError, ManifestError) as error:
+        except (SchemaTextError, ManifestError) as error:
             why = f"version {found.version} of subject {subject!r} cannot declare the columns of topic {topic}"
             told = f"schema registry {self.url}: {why}: {_told(error)}; {_REMEDY}"
             raise RegistryError("rejected", told) from None

@@ -19,7 +19,8 @@ from logpersister.backoff import Backoff
 from logpersister.registry.answers import Client, Schema
 from logpersister.registry.connection import Answer, Connect, Connection
 from logpersister.registry.errors import RegistryError
-from logpersister.registry.kinds import KINDS, OF_TYPES, SchemaTextError
+from logpersister.registry.kinds import KINDS, OF_TYPES
+from logpersister.schemas.errors import SchemaTextError
 from logpersister.values.avro.rows import fingerprint
 from logpersister.values.reading.parsers import bounded
 from logpersister.values.reading.writers import NO_ID, WriterSchema, shown

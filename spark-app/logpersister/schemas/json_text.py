@@ -3,13 +3,15 @@
 import json
 from typing import Any
 
+from logpersister.schemas.errors import SchemaTextError
 
-def read_json(text: str, problem: type[ValueError]) -> Any:
-    """Parse JSON. Raises `problem` with line and column."""
+
+def read_json(text: str) -> Any:
+    """Parse JSON. Raises `SchemaTextError` with line and column."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
         told = error.msg[:1].lower() + error.msg[1:]
-        raise problem(f"it is no JSON: {told} at line {error.lineno}, column {error.colno}") from None
+        raise SchemaTextError(f"it is no JSON: {told} at line {error.lineno}, column {error.colno}") from None
     except (ValueError, RecursionError):
-        raise problem("it is no JSON") from None
+        raise SchemaTextError("it is no JSON") from None

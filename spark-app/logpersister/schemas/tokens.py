@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from logpersister.schemas.errors import SchemaTextError
+
 _WORD: Final = r"""(?P<space>\s+|//[^\n]*|/\*.*?\*/{comment})
     |(?P<name>[A-Za-z_][A-Za-z0-9_]*)
     |(?P<number>0[xX][0-9A-Fa-f]+|(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
@@ -20,23 +22,21 @@ _BRACKETS: Final[Mapping[str, str]] = {"{": "}", "[": "]", "(": ")", "<": ">"}
 class Tokens:
     """A text being read, word by word."""
 
-    def __init__(self, text: str, problem: type[ValueError], *, comment: str = "") -> None:
-        """Find the words.
+    def __init__(self, text: str, *, comment: str = "") -> None:
+        """Find the words. Raises `SchemaTextError`, here for a text or a comment that is not closed.
 
         Args:
             text: what is read.
-            problem: raised for what is wrong with it, here for a text or a comment that is not closed.
             comment: a sign with which a comment up to the end of its line may begin, too.
         """
         word = re.compile(_WORD.replace("{comment}", rf"|[{comment}][^\n]*" if comment else ""), _FLAGS)
-        self._problem = problem
         self._words: list[tuple[str, str, int]] = []
         position = 0
         while position < len(text):
             found = word.match(text, position)
             if found is None or found.lastgroup == "open":
                 line, what = text.count("\n", 0, position) + 1, "text" if found is None else "comment"
-                raise self._problem(f"its line {line} has a {what} without an end")
+                raise SchemaTextError(f"its line {line} has a {what} without an end")
             if found.lastgroup != "space":
                 self._words.append((str(found.lastgroup), found[0], position))
             position = found.end()
@@ -55,7 +55,7 @@ class Tokens:
     def take(self) -> str:
         """Go behind the next word, and return it."""
         if self.at_end:
-            raise self._problem("it ends too early")
+            raise SchemaTextError("it ends too early")
         self._next += 1
         return self._words[self._next - 1][1]
 
@@ -149,10 +149,10 @@ class Tokens:
     def error(self, expected: str) -> ValueError:
         """Return that something else was expected than what comes next. Says nothing of the text but a word of it."""
         if self.at_end:
-            return self._problem("it ends too early")
+            return SchemaTextError("it ends too early")
         _, word, position = self._words[self._next]
         line = self._text.count("\n", 0, position) + 1
-        return self._problem(f"its line {line} has {word[:32]!r} where {expected} is expected")
+        return SchemaTextError(f"its line {line} has {word[:32]!r} where {expected} is expected")
 
     def _of_kind(self, kind: str, told: str) -> str:
         if self.at_end or self._words[self._next][0] != kind:

@@ -2,12 +2,14 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import ClassVar, Final
 
 from logpersister.forms.problems import Finding, PathStep, RefusedError, refuse
+from logpersister.schemas.errors import OTHER_COLUMNS, SchemaTextError
 from logpersister.schemas.types import MOST_COLUMNS, Column, Plain, leaves
 from logpersister.schemas.written_column import Remark, WrittenColumn
 from logpersister.values.parser import Framing
@@ -15,8 +17,6 @@ from logpersister.values.renaming import RenameSpec, usable
 
 NO_COLUMNS = "cannot be the columns"
 """How every refusal of a schema begins."""
-OTHER_COLUMNS = "correct it, or name the columns in fields of spec.value"
-CORRECT = "correct the schema"
 _MOST_TOLD = 5
 """Names of messages or structs that a message lists."""
 _ANY: Final = Plain("string")
@@ -59,10 +59,10 @@ class Source(ABC):
 
     @abstractmethod
     def columns(self) -> Sequence[WrittenColumn]:
-        """Return the columns as the text declares them. Raises `RefusedError`."""
+        """Return the columns as the text declares them. Raises `SchemaTextError`, `RefusedError`."""
 
     def check(self) -> None:
-        """Raise `RefusedError` where the text is no schema, whatever columns it can have."""
+        """Raise the same where the text is no schema, whatever columns it can have."""
         self.columns()
 
     def misfits(
@@ -81,7 +81,18 @@ class Source(ABC):
 @lru_cache(maxsize=_MOST_KEPT)
 def columns_by(source: Source, use: Use = PLAINLY) -> Declared:
     """Return the columns that a schema declares. Raises `RefusedError`."""
-    return _checked(source.columns(), use)
+    with refusing():
+        found = source.columns()
+    return _checked(found, use)
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Raise `RefusedError` for a text that is no schema."""
+    try:
+        yield
+    except SchemaTextError as error:
+        raise refuse(f"{NO_COLUMNS}: {error}", error.remedy) from None
 
 
 def findings_at(error: RefusedError, *at: PathStep, other_columns: str | None = None) -> list[Finding]:

@@ -9,7 +9,7 @@ from typing import Final
 
 from logpersister.forms.problems import Finding, PathStep, RefusedError
 from logpersister.schemas.types import MOST_COLUMNS, ListOf, MapOf, Plain, Struct, Type, leaves
-from logpersister.values.declared_columns import columns_by, findings_at
+from logpersister.values.declared_columns import columns_by, findings_at, refusing
 from logpersister.values.renaming import rename_findings, usable
 from logpersister.values.row_schema import RowSchema
 
@@ -47,7 +47,8 @@ def _text_findings(schema: RowSchema) -> Iterator[Finding]:
         if schema.fields is None:
             columns_by(source, schema.use)
         else:
-            source.check()
+            with refusing():
+                source.check()
     except RefusedError as error:
         yield from findings_at(error, source.at)
         return

@@ -73,8 +73,7 @@ def _thrift(parser: Parsing, schema: RowSchema) -> Native:
 
 
 def _csv(parser: Parsing, schema: RowSchema) -> Native:
-    syntax = parser.syntax
-    assert isinstance(syntax, CsvSpec)
+    syntax = parser.syntax if isinstance(parser.syntax, CsvSpec) else CsvSpec()
     return native.CsvParser(
         row_columns(schema),
         names=syntax.columns or [one.name for one in schema.declared],

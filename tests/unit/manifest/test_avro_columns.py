@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from logpersister.schemas.errors import SchemaTextError
 from logpersister.schemas.types import Struct
-from logpersister.values.avro.columns import AvroTextError, columns_of
+from logpersister.values.avro.columns import columns_of
 from logpersister.values.avro.rows import AvroRows
 from logpersister.values.field import FieldSpec
 from logpersister.values.row_schema import RowSchema
@@ -136,7 +137,7 @@ def test_columns_of_a_reader() -> None:
 
 @pytest.mark.parametrize("text", ["", '"string"', "[]", "{}", '{"type": "record", "name": "a"}', "[" * 5000])
 def test_what_has_no_columns(text: str) -> None:
-    with pytest.raises(AvroTextError):
+    with pytest.raises(SchemaTextError):
         columns_of(text)
 
 

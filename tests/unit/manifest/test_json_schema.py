@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from logpersister.schemas.errors import SchemaTextError
 from logpersister.schemas.types import Column
 from logpersister.values.declared_columns import columns_by
 from logpersister.values.json.block import JsonSource
 from logpersister.values.json.columns import columns_of
-from logpersister.values.json.errors import JsonSchemaError
 from logpersister.values.json.reading import unreadable
 from logpersister.values.row_schema import RowSchema
 from tests.examples import examples
@@ -244,7 +244,7 @@ def test_schemas_of_draft_4() -> None:
     ids=lambda one: str(one)[:60],
 )
 def test_what_is_no_schema_of_objects(document: str, problem: str) -> None:
-    with pytest.raises(JsonSchemaError, match=problem):
+    with pytest.raises(SchemaTextError, match=problem):
         columns_of(document, as_reader=True)
 
 
@@ -259,7 +259,7 @@ def test_a_few_schemas_that_stand_for_many_end() -> None:
     }
     assert told(json.dumps(document)) == {"p": "json", "q": "string"}
     of_all = {"$defs": {f"n{level}": {"allOf": [{"$ref": f"#/$defs/n{level + 1}"}] * 10} for level in range(9)}}
-    with pytest.raises(JsonSchemaError, match="more schemas from one than anybody can read"):
+    with pytest.raises(SchemaTextError, match="more schemas from one than anybody can read"):
         columns_of(
             json.dumps(
                 of_all | {"properties": {"p": {"$ref": "#/$defs/n0"}}} | {"$defs": {**of_all["$defs"], "n9": {}}}

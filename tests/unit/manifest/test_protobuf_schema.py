@@ -15,8 +15,8 @@ from google.protobuf.descriptor_pb2 import (
 from google.type import money_pb2
 from grpc_tools import protoc
 
+from logpersister.schemas.errors import SchemaTextError
 from logpersister.values.protobuf.columns import columns_of
-from logpersister.values.protobuf.errors import ProtobufError
 from logpersister.values.protobuf.schema import Schema, read_schema, resolve
 from logpersister.values.protobuf.text import read_text
 from logpersister.values.protobuf.well_known import WELL_KNOWN
@@ -175,7 +175,7 @@ def test_files_that_registries_have_built_in_need_not_be_registered() -> None:
     ],
 )
 def test_what_is_no_schema_is_told(text: str, told: str) -> None:
-    with pytest.raises(ProtobufError) as error:
+    with pytest.raises(SchemaTextError) as error:
         read_schema(text).message(None)
     assert told in str(error.value)
 
@@ -207,13 +207,13 @@ def test_descriptor_sets_that_protoc_never_writes_are_told(message: DescriptorPr
     """A registry may have any bytes; the native parser counts on what was read."""
     files = FileDescriptorSet(file=[FileDescriptorProto(message_type=[message])])
     text = base64.b64encode(files.SerializeToString()).decode()
-    with pytest.raises(ProtobufError, match=told):
+    with pytest.raises(SchemaTextError, match=told):
         read_schema(text)
 
 
 def test_more_fields_than_columns_are_not_looked_at() -> None:
     fields = "".join(f"int32 a{number} = {number};" for number in range(1, 1002))
-    with pytest.raises(ProtobufError, match="it has more than 1000 columns"):
+    with pytest.raises(SchemaTextError, match="it has more than 1000 columns"):
         columns_of(f"message M {{ {fields} }}", None, as_reader=True)
 
 

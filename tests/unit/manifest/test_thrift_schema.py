@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 import thriftpy2
 
+from logpersister.schemas.errors import SchemaTextError
 from logpersister.schemas.types import Member, Plain, parse_type
 from logpersister.values.thrift.columns import columns_of
-from logpersister.values.thrift.errors import ThriftError
 from logpersister.values.thrift.plan import plan_of
 from logpersister.values.thrift.schema import Field, Kind, Schema, read_schema
 
@@ -162,13 +162,13 @@ def test_what_can_be_no_column(type_: str, remark: str) -> None:
     ],
 )
 def test_a_text_that_is_refused(text: str, problem: str) -> None:
-    with pytest.raises(ThriftError, match=problem):
+    with pytest.raises(SchemaTextError, match=problem):
         read_schema(text)
 
 
 def test_a_few_typedefs_of_each_other_cost_nothing() -> None:
     doubled = "".join(f"typedef map<T{level - 1}, T{level - 1}> T{level} " for level in range(1, 30))
-    with pytest.raises(ThriftError, match="f: it is map there, which cannot become int8"):
+    with pytest.raises(SchemaTextError, match="f: it is map there, which cannot become int8"):
         plan_of(
             f"typedef i8 T0 {doubled} struct S {{ 1: T29 f }}", None, [Member("f", Plain("int8"), required=False)], {}
         )
@@ -176,7 +176,7 @@ def test_a_few_typedefs_of_each_other_cost_nothing() -> None:
 
 def test_more_fields_than_columns_are_not_looked_at() -> None:
     idl = f"struct S {{ {' '.join(f'{number}: i8 f{number}' for number in range(1, 1002))} }}"
-    with pytest.raises(ThriftError, match="more than 1000 columns"):
+    with pytest.raises(SchemaTextError, match="more than 1000 columns"):
         columns_of(idl, None)
     member = Member("f1001", Plain("int8"), required=False)
     assert plan_of(idl, None, [member], {}) == '[{"number":1001,"kind":"i8","default":null}]'
@@ -185,16 +185,16 @@ def test_more_fields_than_columns_are_not_looked_at() -> None:
 def test_which_struct_values_are() -> None:
     schema = read_schema("struct A { } struct B { } exception C { }")
     assert schema.struct("B") == "B"
-    with pytest.raises(ThriftError, match="it has several structs, and none is named"):
+    with pytest.raises(SchemaTextError, match="it has several structs, and none is named"):
         schema.struct(None)
-    with pytest.raises(ThriftError, match="it has no struct D"):
+    with pytest.raises(SchemaTextError, match="it has no struct D"):
         schema.struct("D")
-    with pytest.raises(ThriftError, match="it has no struct"):
+    with pytest.raises(SchemaTextError, match="it has no struct"):
         read_schema("enum E { }").struct(None)
     assert read_schema("struct A { } exception C { }").struct(None) == "A"
 
 
 def test_a_field_that_the_struct_does_not_have() -> None:
     idl, type_ = "struct P { 1: i32 a } struct S { 1: list<P> f }", parse_type("list<struct<b: int32>>")
-    with pytest.raises(ThriftError, match=r"f\[\]\.b: the struct P has no such field"):
+    with pytest.raises(SchemaTextError, match=r"f\[\]\.b: the struct P has no such field"):
         plan_of(idl, "S", [Member("f", type_, required=False)], {})

@@ -6,7 +6,7 @@ import pytest
 
 from logpersister.registry.answers import Schema
 from logpersister.registry.kinds import KINDS
-from logpersister.values.avro.columns import AvroTextError
+from logpersister.schemas.errors import SchemaTextError
 
 
 def schema(document: object, *references: object) -> Schema:
@@ -69,5 +69,5 @@ def test_a_name_of_no_namespace_is_not_taken_for_one_of_the_namespace_around_it(
     ids=["protobuf", "no JSON", "type", "fields", "deep"],
 )
 def test_what_is_no_avro_is_refused(given: Schema, told: str) -> None:
-    with pytest.raises(AvroTextError, match=told):
+    with pytest.raises(SchemaTextError, match=told):
         KINDS["avro"].self_contained(given)

@@ -8,8 +8,8 @@ import pytest
 
 from logpersister.registry.answers import Schema
 from logpersister.registry.kinds import KINDS
+from logpersister.schemas.errors import SchemaTextError
 from logpersister.values.json.columns import columns_of
-from logpersister.values.json.errors import JsonSchemaError
 
 
 def schema(name: str = "", *references: Schema, **document: Any) -> Schema:
@@ -61,5 +61,5 @@ def test_references_are_found_by_their_names_and_by_their_own_ones() -> None:
     ],
 )
 def test_what_is_no_schema(found: Schema, told: str) -> None:
-    with pytest.raises(JsonSchemaError, match=told):
+    with pytest.raises(SchemaTextError, match=told):
         KINDS["json"].self_contained(found)

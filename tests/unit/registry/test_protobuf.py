@@ -4,8 +4,8 @@ import pytest
 
 from logpersister.registry.answers import Schema
 from logpersister.registry.kinds import KINDS
+from logpersister.schemas.errors import SchemaTextError
 from logpersister.values.protobuf.columns import columns_of
-from logpersister.values.protobuf.errors import ProtobufError
 
 TIMESTAMP = 'syntax = "proto3"; package google.protobuf; message Timestamp { int64 seconds = 1; int32 nanos = 2; }'
 PLACE = 'syntax = "proto3"; package geo; message Place { string city = 1; %s }'
@@ -37,5 +37,5 @@ def test_a_file_counts_once_whoever_brings_it() -> None:
 
 
 def test_what_is_no_protobuf_is_refused() -> None:
-    with pytest.raises(ProtobufError, match="it is registered as AVRO, not as protobuf"):
+    with pytest.raises(SchemaTextError, match="it is registered as AVRO, not as protobuf"):
         KINDS["protobuf"].self_contained(Schema('"string"', "AVRO"))

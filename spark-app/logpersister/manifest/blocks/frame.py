@@ -9,8 +9,9 @@ from pydantic import Field
 from logpersister.forms.constraint import Model, Whole
 from logpersister.forms.problems import Finding, PathStep, RefusedError
 from logpersister.forms.rule import refuses
+from logpersister.schemas.errors import CORRECT
 from logpersister.schemas.types import Column, Plain, PlainName, Timestamp
-from logpersister.values.declared_columns import CORRECT, columns_by, findings_at
+from logpersister.values.declared_columns import columns_by, findings_at
 from logpersister.values.names import FieldName
 from logpersister.values.protobuf.declaration import MessageName, ProtobufText
 from logpersister.values.protobuf.source import ProtobufSource

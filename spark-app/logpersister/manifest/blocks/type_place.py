@@ -94,7 +94,7 @@ class TypePlace(Model):
         return of_oneof if self.any is None else self.any.column
 
     def plan(self, schema: Schema, message: str) -> Plan:
-        """Return where in a message its type is. Raises ProtobufError."""
+        """Return where in a message its type is. Raises SchemaTextError."""
         if self.oneof is not None:
             return oneof_in(schema, message, self.oneof.name, parts=self.hands_parts)
         return WHOLE if self.any is None or self.any.field is None else any_in(schema, message, self.any.field)

@@ -11,7 +11,7 @@ from logpersister.manifest.blocks.keep import named_columns
 from logpersister.manifest.blocks.output import COLUMNAR
 from logpersister.manifest.rules.row_rules import RowRules
 from logpersister.manifest.rules.sections import Sections
-from logpersister.values.protobuf.errors import ProtobufError
+from logpersister.schemas.errors import SchemaTextError
 from logpersister.values.protobuf.parts import Plan
 from logpersister.values.protobuf.schema import read_schema
 from logpersister.values.protobuf.source import protobuf_of
@@ -70,7 +70,7 @@ class TypeRules(RowRules):
         try:
             schema = read_schema(source.text)
             plan = self.types.plan(schema, schema.message(source.message))
-        except ProtobufError as error:
+        except SchemaTextError as error:
             at = ("types", "oneof", "name") if self.types.oneof is not None else ("types", "any", "field")
             yield Finding(f"{_NOT_THERE}: {error}", _OTHER_PLACE, at)
             return

@@ -8,8 +8,9 @@ from pydantic import Field
 from logpersister.forms.constraint import Model, Text
 from logpersister.forms.problems import Finding, PathStep, RefusedError
 from logpersister.forms.rule import refuses
-from logpersister.values.avro.source import AvroSource, check_avro
-from logpersister.values.declared_columns import findings_at
+from logpersister.values.avro.columns import columns_of
+from logpersister.values.avro.source import AvroSource
+from logpersister.values.declared_columns import findings_at, refusing
 from logpersister.values.kind import Fields, RegisteredKey, RegisteredValue, both_declare
 from logpersister.values.parser import Framing, Parsing
 from logpersister.values.row_schema import RowSchema
@@ -86,9 +87,11 @@ class AvroKey(RegisteredKey):
         for place, one in enumerate(() if self.single_object is None else self.single_object.schemas):
             texts["singleObject", "schemas", place] = one
         for at, text in texts.items():
+            if text is None:
+                continue
             try:
-                if text is not None:
-                    check_avro(text)
+                with refusing():
+                    columns_of(text)
             except RefusedError as error:
                 yield from findings_at(error, *at)
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
+from logpersister.schemas.errors import SchemaTextError
 from logpersister.schemas.json_text import read_json
 from logpersister.schemas.types import (
     MOST_DIGITS,
@@ -47,12 +48,8 @@ _UNITS: Final[Mapping[str, TimestampUnit]] = {"millis": "ms", "micros": "us", "n
 _NUMBERS: Final = ("int", "long", "float", "double")
 
 
-class AvroTextError(ValueError):
-    """A text that is no Avro schema, or none of records."""
-
-
 def columns_of(text: str, *, as_reader: bool = False) -> list[WrittenColumn]:
-    """Return a column for each field of a schema that refers to nothing outside of it. Raises AvroTextError.
+    """Return a column for each field of a schema that refers to nothing outside of it. Raises SchemaTextError.
 
     Args:
         text: the schema, as JSON.
@@ -62,17 +59,17 @@ def columns_of(text: str, *, as_reader: bool = False) -> list[WrittenColumn]:
     """
     types = _Types(as_reader=as_reader)
     try:
-        root = read_json(text, AvroTextError)
+        root = read_json(text)
         root = root if isinstance(root, dict) else {}
         types.note(root, "")
         if root.get("type") != "record":
-            raise AvroTextError("its values are no records")
+            raise SchemaTextError("its values are no records")
         space = _namespace(root, "")
         return [_column(types, field, space) for field in root["fields"]]
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        if isinstance(error, AvroTextError):
+        if isinstance(error, SchemaTextError):
             raise
-        raise AvroTextError("it is no Avro schema") from None
+        raise SchemaTextError("it is no Avro schema") from None
 
 
 def _column(types: "_Types", field: Mapping[str, Any], namespace: str) -> WrittenColumn:

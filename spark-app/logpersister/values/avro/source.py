@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from logpersister.forms.problems import refuse
 from logpersister.schemas.written_column import WrittenColumn
-from logpersister.values.avro.columns import AvroTextError, columns_of
-from logpersister.values.declared_columns import CORRECT, NO_COLUMNS, Source
+from logpersister.values.avro.columns import columns_of
+from logpersister.values.declared_columns import Source
 from logpersister.values.parser import Framing
 
 
@@ -27,22 +26,10 @@ class AvroSource(Source):
         return self.text is not None
 
     def columns(self) -> Sequence[WrittenColumn]:
-        return _columns(self.text or "", as_reader=True)
+        return columns_of(self.text or "", as_reader=True)
 
     def written_by(self, framing: Framing) -> tuple[str, ...]:
         own = () if self.text is None else (self.text,)
         if framing == "plain":
             return self.writers or own
         return tuple(dict.fromkeys((*own, *self.writers))) if framing == "singleObject" else ()
-
-
-def check_avro(text: str) -> None:
-    """Raise `RefusedError` for a text that is no Avro schema of records, whatever columns it can have."""
-    _columns(text, as_reader=False)
-
-
-def _columns(text: str, *, as_reader: bool) -> Sequence[WrittenColumn]:
-    try:
-        return columns_of(text, as_reader=as_reader)
-    except AvroTextError as error:
-        raise refuse(f"{NO_COLUMNS}: {error}", CORRECT) from None

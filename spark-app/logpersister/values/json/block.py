@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from logpersister.forms.constraint import Model, Text
-from logpersister.forms.problems import Finding, refuse
+from logpersister.forms.problems import Finding
 from logpersister.forms.rule import refuses
 from logpersister.schemas.written_column import WrittenColumn
-from logpersister.values.declared_columns import CORRECT, NO_COLUMNS, OTHER_COLUMNS, Source
+from logpersister.values.declared_columns import Source
 from logpersister.values.faults import FaultsSpec
 from logpersister.values.json.columns import columns_of
-from logpersister.values.json.errors import JsonSchemaError, NotJsonError
 from logpersister.values.kind import DocumentFields, Fields, both_declare
 from logpersister.values.names import FieldName
 from logpersister.values.parser import Parsing, UnknownFields
@@ -28,11 +27,7 @@ class JsonSource(Source):
     text: str
 
     def columns(self) -> Sequence[WrittenColumn]:
-        try:
-            return columns_of(self.text, as_reader=True)
-        except JsonSchemaError as error:
-            remedy = CORRECT if isinstance(error, NotJsonError) else OTHER_COLUMNS
-            raise refuse(f"{NO_COLUMNS}: {error}", remedy) from None
+        return columns_of(self.text, as_reader=True)
 
 
 LONGEST_JSON_SCHEMA = 200_000

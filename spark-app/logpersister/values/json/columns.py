@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
+from logpersister.schemas.errors import NoColumnsError
 from logpersister.schemas.json_text import read_json
 from logpersister.schemas.types import (
     MOST_DIGITS,
@@ -26,7 +27,6 @@ from logpersister.schemas.written_column import (
     WrittenColumn,
 )
 from logpersister.values.json.documents import Documents, Placed
-from logpersister.values.json.errors import JsonSchemaError, NotJsonError
 from logpersister.values.json.shape import Shape, shape_of
 
 ANYTHING: Final = Plain("json")
@@ -45,24 +45,24 @@ _Found = tuple[Type, bool]
 
 
 def columns_of(text: str, *, as_reader: bool = False) -> list[WrittenColumn]:
-    """Return a column for each property of the objects that a schema describes. Raises `JsonSchemaError`.
+    """Return a column for each property of the objects that a schema describes. Raises `NoColumnsError`.
 
     Args:
         text: the schema, with all that it refers to.
         as_reader: whether what a schema requires is required. Otherwise nothing is, so that later writers may leave a
             property out.
     """
-    documents = Documents(read_json(text, NotJsonError))
+    documents = Documents(read_json(text))
     try:
         shape = shape_of(documents.root, documents)
         if shape.types is not None and "object" not in shape.types:
-            raise JsonSchemaError("its values are no objects")
+            raise NoColumnsError("its values are no objects")
         if not shape.properties:
-            raise JsonSchemaError("it names no properties")
+            raise NoColumnsError("it names no properties")
         types = _Types(documents, as_reader=as_reader)
         return [types.column(name, one, shape) for name, one in shape.properties.items()]
     except RecursionError:
-        raise JsonSchemaError("it is nested too deep") from None
+        raise NoColumnsError("it is nested too deep") from None
 
 
 class _Types:

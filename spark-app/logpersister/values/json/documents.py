@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import unquote, urldefrag, urljoin
 
-from logpersister.values.json.errors import JsonSchemaError
+from logpersister.schemas.errors import NoColumnsError
 
 _LISTS: Final = ("allOf", "anyOf", "oneOf", "prefixItems", "items")
 _MAPS: Final = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
@@ -36,18 +36,18 @@ class Documents:
     """A schema with all that have names in it."""
 
     def __init__(self, root: Any) -> None:
-        """Note the names. Raises `JsonSchemaError`, also where schemas are nested too deep."""
+        """Note the names. Raises `NoColumnsError`, also where schemas are nested too deep."""
         self.root = Placed(root, _base_of(root, ""))
         self._named: dict[str, Any] = {"": root}
         try:
             self._note(root, "")
         except RecursionError:
-            raise JsonSchemaError("it is nested too deep") from None
+            raise NoColumnsError("it is nested too deep") from None
 
     def target(self, ref: object, base: str) -> Placed:
-        """Return what a reference means, which stands below an address. Raises `JsonSchemaError`."""
+        """Return what a reference means, which stands below an address. Raises `NoColumnsError`."""
         if not isinstance(ref, str):
-            raise JsonSchemaError("it has a $ref that is no text")
+            raise NoColumnsError("it has a $ref that is no text")
         address, fragment = _joined(base, ref)
         written, _ = _joined("", ref)
         place = next((one for one in (address, written) if one in self._named), None)
@@ -116,9 +116,9 @@ def _joined(base: str, name: str) -> tuple[str, str]:
     try:
         address, fragment = urldefrag(urljoin(base, name))
     except ValueError:
-        raise JsonSchemaError(f"it has the name {name[:64]!r}, which is no URI") from None
+        raise NoColumnsError(f"it has the name {name[:64]!r}, which is no URI") from None
     return address, fragment
 
 
-def _absent(ref: str) -> JsonSchemaError:
-    return JsonSchemaError(f"it refers to {ref[:200]!r}, which is not in it")
+def _absent(ref: str) -> NoColumnsError:
+    return NoColumnsError(f"it refers to {ref[:200]!r}, which is not in it")

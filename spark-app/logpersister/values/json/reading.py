@@ -17,7 +17,7 @@ _MOST_TOLD: Final = 5
 
 
 def unreadable(columns: Sequence[Member], text: str) -> str | None:
-    """Return why objects of a schema cannot become columns, with fields; None: they can. Raises `JsonSchemaError`.
+    """Return why objects of a schema cannot become columns, with fields; None: they can. Raises `NoColumnsError`.
 
     Args:
         columns: as another version of the schema declares them.

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from logpersister.schemas.errors import NoColumnsError
 from logpersister.values.json.documents import Documents, Placed
-from logpersister.values.json.errors import JsonSchemaError
 
 TYPES: Final = frozenset({"null", "boolean", "integer", "number", "string", "object", "array"})
 _MOST_PARTS: Final = 1000
@@ -52,12 +52,12 @@ class Shape:
 
 
 def shape_of(placed: Placed, documents: Documents) -> Shape:
-    """Return the shape that a schema gives to values. Raises `JsonSchemaError`."""
+    """Return the shape that a schema gives to values. Raises `NoColumnsError`."""
     shape = Shape()
     for part in _parts(placed, documents):
         shape.nodes += (id(part.node),)
         if len(shape.nodes) > _MOST_PARTS:
-            raise JsonSchemaError("it refers to more schemas from one than anybody can read")
+            raise NoColumnsError("it refers to more schemas from one than anybody can read")
         _add(shape, part)
     return shape
 
@@ -68,9 +68,9 @@ def _parts(placed: Placed, documents: Documents, above: tuple[int, ...] = ()) ->
     if isinstance(node, bool):
         return
     if not isinstance(node, dict):
-        raise JsonSchemaError("it has something that is no schema where one should be")
+        raise NoColumnsError("it has something that is no schema where one should be")
     if id(node) in above:
-        raise JsonSchemaError("it has a schema that is only a reference to itself")
+        raise NoColumnsError("it has a schema that is only a reference to itself")
     inner = (*above, id(node))
     if "$ref" in node:
         yield from _parts(documents.target(node["$ref"], placed.base), documents, inner)
@@ -80,7 +80,7 @@ def _parts(placed: Placed, documents: Documents, above: tuple[int, ...] = ()) ->
             return
     all_of = node.get("allOf", [])
     if not isinstance(all_of, list):
-        raise JsonSchemaError("it has an allOf that is no list")
+        raise NoColumnsError("it has an allOf that is no list")
     for one in all_of:
         yield from _parts(placed.at(one), documents, inner)
     yield placed
@@ -130,14 +130,14 @@ def _both(one: frozenset[str], other: frozenset[str]) -> frozenset[str]:
 def _types(named: object) -> frozenset[str]:
     found = [named] if isinstance(named, str) else named
     if not isinstance(found, list) or not all(isinstance(one, str) and one in TYPES for one in found):
-        raise JsonSchemaError(f"it has the type {str(named)[:64]!r}")
+        raise NoColumnsError(f"it has the type {str(named)[:64]!r}")
     return frozenset(found)
 
 
 def _mapping(node: Mapping[str, Any], keyword: str) -> Mapping[str, Any]:
     found = node.get(keyword, {})
     if not isinstance(found, dict):
-        raise JsonSchemaError(f"it has {keyword} that are no mapping")
+        raise NoColumnsError(f"it has {keyword} that are no mapping")
     return found
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
+from logpersister.schemas.errors import NoColumnsError
 from logpersister.schemas.types import (
     MOST_COLUMNS,
     Binary,
@@ -22,7 +23,6 @@ from logpersister.schemas.written_column import (
     TypeWalk,
     WrittenColumn,
 )
-from logpersister.values.protobuf.errors import ProtobufError
 from logpersister.values.protobuf.schema import Enum, Field, Schema, read_schema
 from logpersister.values.protobuf.well_known import JSON, TIMESTAMP, WRAPPED
 
@@ -42,7 +42,7 @@ _TYPES: Final[Mapping[str, Type]] = {
 
 
 def columns_of(text: str, message: str | None, *, as_reader: bool = False) -> list[WrittenColumn]:
-    """Return a column for each field of a message. Raises ProtobufError.
+    """Return a column for each field of a message. Raises SchemaTextError.
 
     Args:
         text: the schema, as `read_schema` takes it.
@@ -54,7 +54,7 @@ def columns_of(text: str, message: str | None, *, as_reader: bool = False) -> li
     types = _Types(schema, as_reader=as_reader)
     name = schema.message(message)
     if as_reader and len(schema.messages[name]) > MOST_COLUMNS:
-        raise ProtobufError(TOO_MANY)
+        raise NoColumnsError(TOO_MANY)
     return [types.column(one, name) for one in schema.messages[name]]
 
 
@@ -127,6 +127,3 @@ class _Types:
             raise NoColumnError(f"{name} has itself in it")
         fields = self._schema.messages[name]
         return self._walk.struct((one.name, partial(self._member, one, depth + 1, (*above, name))) for one in fields)
-
-
-__all__ = ["ProtobufError", "columns_of", "zero_of"]

@@ -6,7 +6,7 @@ The native module follows what is found here.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from logpersister.values.protobuf.errors import ProtobufError
+from logpersister.schemas.errors import SchemaTextError
 from logpersister.values.protobuf.schema import Field, Schema
 
 ANY: Final = "google.protobuf.Any"
@@ -27,22 +27,22 @@ WHOLE: Final[Plan] = {"steps": [], "members": None}
 
 
 def any_in(schema: Schema, message: str, path: str) -> Plan:
-    """Return how an ``Any`` is found in a message. Raises ProtobufError."""
+    """Return how an ``Any`` is found in a message. Raises SchemaTextError."""
     steps, found = _followed(schema, message, path.split("."))
     if found != ANY:
-        raise ProtobufError(f"its field {path} is a {found}, and no {ANY}")
+        raise SchemaTextError(f"its field {path} is a {found}, and no {ANY}")
     return {"steps": steps, "members": None}
 
 
 def oneof_in(schema: Schema, message: str, path: str, *, parts: bool) -> Plan:
-    """Return how the set field of a oneof is found in a message. Raises ProtobufError.
+    """Return how the set field of a oneof is found in a message. Raises SchemaTextError.
 
     `parts`: whether parsers get the field. Then numbers are no types: they have nothing that could be parsed.
     """
     *above, name = path.split(".")
     steps, inner = _followed(schema, message, above)
     if name not in schema.oneofs[inner]:
-        raise ProtobufError(f"its message {inner} has no oneof {name}")
+        raise SchemaTextError(f"its message {inner} has no oneof {name}")
     index = schema.oneofs[inner].index(name)
     members = [
         {**_known(schema, one), "name": "" if parts and one.kind not in PARTS else one.name, "kind": one.kind}
@@ -58,9 +58,9 @@ def _followed(schema: Schema, message: str, path: Iterable[str]) -> tuple[list[P
         fields = schema.messages[message]
         found = next((one for one in fields if one.name == name), None)
         if found is None:
-            raise ProtobufError(f"its message {message} has no field {name}")
+            raise SchemaTextError(f"its message {message} has no field {name}")
         if found.kind not in ("message", "group") or found.repeated:
-            raise ProtobufError(f"its field {message}.{name} is no single message")
+            raise SchemaTextError(f"its field {message}.{name} is no single message")
         steps.append({**_known(schema, found), "siblings": _siblings(schema, fields, found)})
         message = found.of
     return steps, message

@@ -7,9 +7,9 @@ docs/schemas.md says which types become which.
 from collections.abc import Mapping
 
 import logpersister_native as native
+from logpersister.schemas.errors import SchemaTextError
 from logpersister.values.faults import REFUSED, FaultsSpec
 from logpersister.values.parser import Framing
-from logpersister.values.protobuf.errors import ProtobufError
 from logpersister.values.protobuf.schema import read_schema
 from logpersister.values.protobuf.source import protobuf_of
 from logpersister.values.reading.columns import row_columns
@@ -20,7 +20,7 @@ from logpersister.values.row_schema import RowSchema
 
 
 def misfit(schema: RowSchema, text: str) -> str | None:
-    """Return why what was written by a schema cannot become the columns; None: it can. Raises ProtobufError."""
+    """Return why what was written by a schema cannot become the columns; None: it can. Raises SchemaTextError."""
     parser = native.ProtobufParser(
         row_columns(schema), framing="plain", message=_message(text, protobuf_of(schema).message)
     )
@@ -59,7 +59,7 @@ class ProtobufRows(ResolvedRows):
     def _add(self, writer_id: int, text: str) -> str:
         try:
             self._native.add_writer(writer_id, read_schema(text).resolved())
-        except ProtobufError as error:
+        except SchemaTextError as error:
             return f"{self._told(writer_id)} cannot be read: {error}"
         return ""
 

@@ -19,7 +19,7 @@ from google.protobuf.descriptor_pb2 import (
 )
 from google.protobuf.message import DecodeError
 
-from logpersister.values.protobuf.errors import NoImportError, ProtobufError
+from logpersister.schemas.errors import NoImportError, SchemaTextError
 from logpersister.values.protobuf.text import EDITIONS, MOST_NESTED, PROTO3, TYPES, read_text
 from logpersister.values.protobuf.well_known import WELL_KNOWN
 
@@ -75,13 +75,13 @@ class Schema:
     """Full names, sorted, of the roots and all messages in them, also entries of maps: as Glue counts."""
 
     def message(self, name: str | None) -> str:
-        """Return the full name of a message; None is the first one of the file. Raises ProtobufError."""
+        """Return the full name of a message; None is the first one of the file. Raises SchemaTextError."""
         if name is None and self.roots:
             return self.roots[0].name
         by_last_name = (one.name for one in self.roots if one.name.rpartition(".")[2] == name)
         found = name if name in self.messages else next(by_last_name, None)
         if found is None:
-            raise ProtobufError("it has no message" if name is None else f"it has no message {name}")
+            raise SchemaTextError("it has no message" if name is None else f"it has no message {name}")
         return found
 
     def at(self, indexes: Sequence[int]) -> str | None:
@@ -144,22 +144,22 @@ class Root:
 
 @lru_cache(maxsize=64)
 def read_schema(text: str) -> Schema:
-    """Return the schema that a `.proto` text, or a descriptor set in base64, is. Raises ProtobufError."""
+    """Return the schema that a `.proto` text, or a descriptor set in base64, is. Raises SchemaTextError."""
     packed = "".join(text.split())
     if _BASE64.fullmatch(packed):
         try:
             return resolve(FileDescriptorSet.FromString(base64.b64decode(packed, validate=True)).file)
         except binascii.Error:
-            raise ProtobufError("it is neither a .proto text nor base64") from None
+            raise SchemaTextError("it is neither a .proto text nor base64") from None
         except DecodeError:
-            raise ProtobufError("it is no descriptor set") from None
+            raise SchemaTextError("it is no descriptor set") from None
     return resolve([read_text(text)])
 
 
 def resolve(files: Sequence[FileDescriptorProto]) -> Schema:
-    """Return the messages of files, of which the last one is that of the values. Raises ProtobufError."""
+    """Return the messages of files, of which the last one is that of the values. Raises SchemaTextError."""
     if not files:
-        raise ProtobufError("it has no file")
+        raise SchemaTextError("it has no file")
     return _Resolver(files).schema()
 
 
@@ -198,7 +198,7 @@ class _Resolver:
         self, scope: str, messages: Sequence[DescriptorProto], enums: Sequence[EnumDescriptorProto], depth: int = 0
     ) -> None:
         if depth > MOST_NESTED + 1:  # the deepest may have maps, whose entries are messages
-            raise ProtobufError(f"it has more than {MOST_NESTED} messages in each other")
+            raise SchemaTextError(f"it has more than {MOST_NESTED} messages in each other")
         for one in enums:
             self._add(_inside(scope, one.name), "enum")
         for message in messages:
@@ -208,7 +208,7 @@ class _Resolver:
 
     def _add(self, full: str, kind: str) -> None:
         if full in self._names:
-            raise ProtobufError(f"it has {full} twice")
+            raise SchemaTextError(f"it has {full} twice")
         self._names[full] = kind
 
     def _roots(self, scope: str, messages: Sequence[DescriptorProto]) -> Iterator[Root]:
@@ -229,7 +229,7 @@ class _Resolver:
             features = _with(around, one.options.features)
             self._count += len(one.field)
             if self._count > MOST_FIELDS:
-                raise ProtobufError(f"it has more than {MOST_FIELDS:,} fields")
+                raise SchemaTextError(f"it has more than {MOST_FIELDS:,} fields")
             self._schema.messages[full] = self._fields(full, one, features)
             self._schema.oneofs[full] = tuple(oneof.name for oneof in one.oneof_decl)
             if self._names[full] == "entry":
@@ -243,13 +243,13 @@ class _Resolver:
             case (Field(1, repeated=False) as key, Field(2, repeated=False)) if key.kind not in _NO_KEYS:
                 self._schema.entries.add(full)
             case _:
-                raise ProtobufError(f"its message {full} is no entry of a map whose keys are numbers, bool or string")
+                raise SchemaTextError(f"its message {full} is no entry of a map whose keys are numbers, bool or string")
 
     def _fields(self, full: str, message: DescriptorProto, around: FeatureSet) -> tuple[Field, ...]:
         found = [self._field(full, one, around) for one in message.field]
         for numbers in ([one.number for one in found], [one.name for one in found]):
             if len(set(numbers)) < len(numbers):
-                raise ProtobufError(f"its message {full} has a field twice")
+                raise SchemaTextError(f"its message {full} has a field twice")
         return tuple(found)
 
     def _field(self, scope: str, one: FieldDescriptorProto, around: FeatureSet) -> Field:
@@ -259,7 +259,7 @@ class _Resolver:
         if kind == "message" and features.message_encoding == FeatureSet.DELIMITED and not is_of_map:
             kind = "group"
         if not 1 <= one.number < 2**29:
-            raise ProtobufError(f"its field {scope}.{one.name} has the number {one.number}")
+            raise SchemaTextError(f"its field {scope}.{one.name} has the number {one.number}")
         in_oneof, repeated = one.HasField("oneof_index"), one.label == one.LABEL_REPEATED
         presence: Presence = "implicit"
         if one.label == one.LABEL_REQUIRED or (not repeated and features.field_presence == FeatureSet.LEGACY_REQUIRED):
@@ -277,14 +277,14 @@ class _Resolver:
     def _type(self, scope: str, one: FieldDescriptorProto) -> tuple[str, str]:
         if not one.type_name:
             if not one.HasField("type") or TYPES[one.type] in _NAMED:
-                raise ProtobufError(f"its field {scope}.{one.name} has no type")
+                raise SchemaTextError(f"its field {scope}.{one.name} has no type")
             return TYPES[one.type], ""
         full = self._found(scope, one.type_name)
         if full is None:
             told = f"its field {scope}.{one.name} has the type {one.type_name}, which is not there"
             if self._absent:
                 raise NoImportError(f"{told}, and neither is {self._absent[0][:64]}, which it imports")
-            raise ProtobufError(told)
+            raise SchemaTextError(told)
         if self._names[full] == "enum":
             return "enum", full
         return ("group" if one.HasField("type") and one.type == one.TYPE_GROUP else "message"), full

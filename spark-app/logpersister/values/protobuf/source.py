@@ -2,18 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import ClassVar
 
-from logpersister.forms.problems import Finding, RefusedError, refuse
+from logpersister.forms.problems import Finding, RefusedError
+from logpersister.schemas.errors import SchemaTextError
 from logpersister.schemas.written_column import WrittenColumn
-from logpersister.values.declared_columns import CORRECT, NO_COLUMNS, OTHER_COLUMNS, Source, one_of
+from logpersister.values.declared_columns import NO_COLUMNS, Source, one_of
 from logpersister.values.parser import Framing
 from logpersister.values.protobuf.columns import columns_of
-from logpersister.values.protobuf.errors import NoImportError, ProtobufError
 from logpersister.values.protobuf.schema import read_schema
 from logpersister.values.row_schema import RowSchema
-
-_IMPORTS: Final = "write a descriptor set of protoc --include_imports in base64 (docs/schemas.md#protobuf)"
 
 
 @dataclass(frozen=True)
@@ -33,25 +31,18 @@ class ProtobufSource(Source):
 
     def columns(self) -> Sequence[WrittenColumn]:
         self.check()
-        try:
-            return columns_of(self.text or "", self.message, as_reader=True)
-        except ProtobufError as error:
-            raise refuse(f"{NO_COLUMNS}: {error}", OTHER_COLUMNS) from None
+        return columns_of(self.text or "", self.message, as_reader=True)
 
     def written_by(self, framing: Framing) -> tuple[str, ...]:
         return (self.text,) if framing == "plain" and self.text is not None else ()
 
     def check(self) -> None:
-        try:
-            schema = read_schema(self.text or "")
-        except ProtobufError as error:
-            remedy = _IMPORTS if isinstance(error, NoImportError) else CORRECT
-            raise refuse(f"{NO_COLUMNS}: {error}", remedy) from None
+        schema = read_schema(self.text or "")
         try:
             schema.message(self.message)
-        except ProtobufError as error:
+        except SchemaTextError:
             if self.message is None or not schema.roots:
-                raise refuse(f"{NO_COLUMNS}: {error}", CORRECT) from None
+                raise
             names = [name for one in schema.roots for name in one.names()]
             told, found = f"{NO_COLUMNS}: the schema has no such message", f'"{self.message}"'
             raise RefusedError(Finding(told, one_of(names, self.message), ("message",), found)) from None

@@ -15,8 +15,8 @@ from google.protobuf.descriptor_pb2 import (
     MessageOptions,
 )
 
+from logpersister.schemas.errors import SchemaTextError
 from logpersister.schemas.tokens import Tokens
-from logpersister.values.protobuf.errors import ProtobufError
 
 MOST_NESTED: Final = 32
 """Messages in each other, as protoc has it."""
@@ -44,13 +44,13 @@ _SCALARS: Final[Mapping[str, FieldDescriptorProto.Type.ValueType]] = {
 
 
 def read_text(text: str, name: str = "") -> FileDescriptorProto:
-    """Return the descriptor of a file. Types keep the names by which the text refers to them. Raises ProtobufError."""
+    """Return the descriptor of a file. Types keep the names that the text has. Raises SchemaTextError."""
     return _Reader(text, name).file()
 
 
 class _Reader:
     def __init__(self, text: str, name: str) -> None:
-        self._tokens = Tokens(text, ProtobufError)
+        self._tokens = Tokens(text)
         self._file = FileDescriptorProto(name=name)
         self._depth = 0
 
@@ -84,7 +84,7 @@ class _Reader:
                 case "service":
                     tokens.skip_block()
                 case _:
-                    raise ProtobufError(f"it has {word[:32]!r} where a message, an enum or an import is expected")
+                    raise SchemaTextError(f"it has {word[:32]!r} where a message, an enum or an import is expected")
         return file
 
     def _syntax(self, word: str, named: str) -> None:
@@ -93,12 +93,12 @@ class _Reader:
         elif named == PROTO3:
             self._file.syntax = PROTO3
         elif named != "proto2":
-            raise ProtobufError(f"its syntax {named[:32]!r} is neither proto2 nor proto3")
+            raise SchemaTextError(f"its syntax {named[:32]!r} is neither proto2 nor proto3")
 
     def _message(self, message: DescriptorProto) -> None:
         self._depth += 1
         if self._depth > MOST_NESTED:
-            raise ProtobufError(f"it has more than {MOST_NESTED} messages in each other")
+            raise SchemaTextError(f"it has more than {MOST_NESTED} messages in each other")
         self._tokens.block(lambda: self._member(message))
         self._depth -= 1
         # The oneofs of proto3's own optional fields come behind the others, as protoc writes them.
@@ -176,7 +176,7 @@ class _Reader:
     def _number(self) -> int:
         number = self._tokens.whole()
         if not -(2**31) <= number < 2**31:
-            raise ProtobufError(f"it has the number {number} for a field or an enum value")
+            raise SchemaTextError(f"it has the number {number} for a field or an enum value")
         return number
 
     def _map(self, message: DescriptorProto, field: FieldDescriptorProto) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
+from logpersister.schemas.errors import NoColumnsError
 from logpersister.schemas.types import (
     MOST_COLUMNS,
     Binary,
@@ -19,7 +20,6 @@ from logpersister.schemas.written_column import (
     TypeWalk,
     WrittenColumn,
 )
-from logpersister.values.thrift.errors import ThriftError
 from logpersister.values.thrift.schema import Field, Kind, Schema, read_schema
 
 KEYS: Final = frozenset({"bool", "i8", "i16", "i32", "i64", "string", "binary", "enum"})
@@ -38,7 +38,7 @@ _TYPES: Final[Mapping[str, Type]] = {
 
 
 def columns_of(idl: str, struct: str | None) -> list[WrittenColumn]:
-    """Return a column for each field of a struct. Raises ThriftError.
+    """Return a column for each field of a struct. Raises SchemaTextError.
 
     Args:
         idl: the schema, as `read_schema` takes it.
@@ -48,7 +48,7 @@ def columns_of(idl: str, struct: str | None) -> list[WrittenColumn]:
     types = _Types(schema)
     name = schema.struct(struct)
     if len(schema.structs[name]) > MOST_COLUMNS:
-        raise ThriftError(TOO_MANY)
+        raise NoColumnsError(TOO_MANY)
     return [types.column(one, name) for one in schema.structs[name]]
 
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from logpersister.forms.notation import RFC3339, epoch_unit
+from logpersister.schemas.errors import SchemaTextError
 from logpersister.schemas.types import Binary, Decimal, ListOf, MapOf, Member, Plain, Struct, Time, Timestamp, Type
 from logpersister.values.thrift.columns import KEYS
-from logpersister.values.thrift.errors import UnfitColumnError
 from logpersister.values.thrift.schema import INTEGERS, Kind, Schema, read_schema
 
 _TEXTS: Final = ("string", "binary")
@@ -18,7 +18,7 @@ _SMALL: Final = ("i8", "i16", "i32")
 
 
 def plan_of(idl: str, struct: str | None, columns: Iterable[Member], formats: Mapping[str, str | None]) -> str:
-    """Return what becomes of each field that a column has, as JSON for the native parser. Raises ThriftError.
+    """Return what becomes of each field that a column has, as JSON for the native parser. Raises SchemaTextError.
 
     Args:
         idl: the schema, as `read_schema` takes it.
@@ -33,6 +33,18 @@ def plan_of(idl: str, struct: str | None, columns: Iterable[Member], formats: Ma
         planner = _Planner(schema, formats.get(column.name) or RFC3339)
         found += planner.members(name, (column,), "")
     return json.dumps(found, separators=(",", ":"))
+
+
+class UnfitColumnError(SchemaTextError):
+    """A column that no field of the struct can become."""
+
+    def __init__(self, path: str, told: str, known: tuple[str, ...] = ()) -> None:
+        super().__init__(f"{path}: {told}")
+        self.path = path
+        """The column, or the field in it."""
+        self.told = told
+        self.known = known
+        """The fields that the struct has, where there is none of that name."""
 
 
 class _Planner:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
 
-from logpersister.values.thrift.errors import ThriftError
+from logpersister.schemas.errors import SchemaTextError
 from logpersister.values.thrift.text import CONTAINERS, FieldOf, File, Requirement, TypeOf, read_text, unquoted
 
 INTEGERS: Final = {"i8": 8, "i16": 16, "i32": 32, "i64": 64}
@@ -63,19 +63,19 @@ class Schema:
         return self._by_name[struct]
 
     def struct(self, name: str | None) -> str:
-        """Return the name of a struct; None is the only one. Raises ThriftError."""
+        """Return the name of a struct; None is the only one. Raises SchemaTextError."""
         if name is None and len(self.roots) == 1:
             return self.roots[0]
         if name is None:
-            raise ThriftError("it has several structs, and none is named" if self.roots else "it has no struct")
+            raise SchemaTextError("it has several structs, and none is named" if self.roots else "it has no struct")
         if name not in self.structs:
-            raise ThriftError(f"it has no struct {name}")
+            raise SchemaTextError(f"it has no struct {name}")
         return name
 
 
 @lru_cache(maxsize=16)
 def read_schema(text: str) -> Schema:
-    """Parse and resolve a schema. Raises ThriftError."""
+    """Parse and resolve a schema. Raises SchemaTextError."""
     file = read_text(text)
     resolver = _Resolver(file)
     schema = Schema(roots=tuple(name for name in file.structs if name not in file.exceptions))
@@ -110,9 +110,9 @@ class _Resolver:
         if name in self._file.structs:
             return Kind("struct", name)
         if name not in self._file.typedefs:
-            raise ThriftError(f"its type {name[:64]} is not known")
+            raise SchemaTextError(f"its type {name[:64]} is not known")
         if typedefs == _MOST_TYPEDEFS:
-            raise ThriftError(f"its type {name[:64]} is a typedef of a typedef, more than {_MOST_TYPEDEFS} times")
+            raise SchemaTextError(f"its type {name[:64]} is a typedef of a typedef, more than {_MOST_TYPEDEFS} times")
         if name not in self._known:  # a few typedefs of each other can stand for any number of types
             self._known[name] = self._kind(self._file.typedefs[name], typedefs + 1)
         return self._known[name]
@@ -126,7 +126,7 @@ class _Resolver:
         try:
             return self._value(words, kind)
         except (ValueError, LookupError):
-            raise ThriftError(f"the default of its field {one.name[:64]} does not fit its type") from None
+            raise SchemaTextError(f"the default of its field {one.name[:64]} does not fit its type") from None
 
     def _value(self, words: tuple[str, ...], kind: Kind) -> Any:  # noqa: PLR0911 - one for each type
         """Return the value of words. Raises ValueError or LookupError."""

@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from logpersister.forms.problems import Finding, RefusedError, refuse, show
+from logpersister.forms.problems import Finding, RefusedError, show
+from logpersister.schemas.errors import CORRECT, SchemaTextError
 from logpersister.schemas.types import Column
 from logpersister.schemas.written_column import WrittenColumn
-from logpersister.values.declared_columns import CORRECT, NO_COLUMNS, OTHER_COLUMNS, Source, one_of
+from logpersister.values.declared_columns import NO_COLUMNS, Source, one_of
 from logpersister.values.row_schema import RowSchema
 from logpersister.values.thrift.columns import columns_of
-from logpersister.values.thrift.errors import ThriftError, UnfitColumnError
-from logpersister.values.thrift.plan import plan_of
+from logpersister.values.thrift.plan import UnfitColumnError, plan_of
 from logpersister.values.thrift.schema import read_schema
 
 
@@ -27,25 +27,19 @@ class ThriftSource(Source):
 
     def columns(self) -> Sequence[WrittenColumn]:
         self.check()
-        try:
-            return columns_of(self.idl, self.struct)
-        except ThriftError as error:
-            raise refuse(f"{NO_COLUMNS}: {error}", OTHER_COLUMNS) from None
+        return columns_of(self.idl, self.struct)
 
     def plan(self, columns: Sequence[Column]) -> str:
-        """Return what becomes of each field of the struct, as `plan_of` does. Raises ThriftError."""
+        """Return what becomes of each field of the struct, as `plan_of` does. Raises SchemaTextError."""
         return plan_of(self.idl, self.struct, columns, {one.name: one.format for one in columns})
 
     def check(self) -> None:
-        try:
-            schema = read_schema(self.idl)
-        except ThriftError as error:
-            raise refuse(f"{NO_COLUMNS}: {error}", CORRECT) from None
+        schema = read_schema(self.idl)
         try:
             schema.struct(self.struct)
-        except ThriftError as error:
+        except SchemaTextError as error:
             if not schema.structs:
-                raise refuse(f"{NO_COLUMNS}: {error}", CORRECT) from None
+                raise
             told = str(error) if self.struct is None else "the schema has no such struct"
             found = None if self.struct is None else f'"{self.struct}"'
             remedy = one_of(schema.roots or tuple(schema.structs), self.struct)
@@ -80,7 +74,7 @@ def _remedy(error: UnfitColumnError) -> str:
 
 
 def thrift_of(schema: RowSchema) -> ThriftSource:
-    """Return the struct by which values are read. Raises ThriftError where there is none."""
+    """Return the struct by which values are read. Raises SchemaTextError where there is none."""
     if not isinstance(schema.source, ThriftSource):
-        raise ThriftError("there is no schema")
+        raise SchemaTextError("there is no schema")
     return schema.source

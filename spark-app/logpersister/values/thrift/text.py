@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from logpersister.schemas.errors import SchemaTextError
 from logpersister.schemas.tokens import Tokens
-from logpersister.values.thrift.errors import ThriftError
 
 MOST_NESTED: Final = 32
 """Lists, sets and maps in each other."""
@@ -56,7 +56,7 @@ class File:
 
 
 def read_text(text: str) -> File:
-    """Parse a text. Types keep the names by which it refers to them. Raises ThriftError."""
+    """Parse a text. Types keep the names by which it refers to them. Raises SchemaTextError."""
     return _Reader(text).file()
 
 
@@ -69,7 +69,7 @@ def unquoted(word: str) -> str:
 
 class _Reader:
     def __init__(self, text: str) -> None:
-        self._tokens = Tokens(text, ThriftError, comment="#")
+        self._tokens = Tokens(text, comment="#")
         self._file = File()
         self._fields = 0
 
@@ -82,7 +82,8 @@ class _Reader:
         tokens, file = self._tokens, self._file
         match word:
             case "include":
-                raise ThriftError("it includes another file: put what it needs of that into this text, without include")
+                told = "it includes another file: put what it needs of that into this text, without include"
+                raise SchemaTextError(told)
             case "namespace":
                 tokens.take()
                 tokens.path()
@@ -112,12 +113,12 @@ class _Reader:
                 tokens.skip_block()
                 self._annotations()
             case _:
-                raise ThriftError(f"it has {word[:32]!r} where a struct, an enum or the like is expected")
+                raise SchemaTextError(f"it has {word[:32]!r} where a struct, an enum or the like is expected")
 
     def _new_name(self) -> str:
         name = self._tokens.name()
         if name in self._file.structs or name in self._file.enums or name in self._file.typedefs:
-            raise ThriftError(f"it has the type {name[:64]} twice")
+            raise SchemaTextError(f"it has the type {name[:64]} twice")
         return name
 
     def _struct(self) -> tuple[FieldOf, ...]:
@@ -127,17 +128,17 @@ class _Reader:
         self._annotations()
         for seen in ({one.number for one in fields}, {one.name for one in fields}):
             if len(seen) < len(fields):
-                raise ThriftError("it has a struct with two fields of one number or name")
+                raise SchemaTextError("it has a struct with two fields of one number or name")
         return tuple(fields)
 
     def _field(self) -> FieldOf:
         tokens = self._tokens
         self._fields += 1
         if self._fields > MOST_FIELDS:
-            raise ThriftError(f"it has more than {MOST_FIELDS} fields")
+            raise SchemaTextError(f"it has more than {MOST_FIELDS} fields")
         number = tokens.whole()
         if not -(2**15) <= number < 2**15:
-            raise ThriftError(f"it has a field with the number {number}, which 16 bits do not hold")
+            raise SchemaTextError(f"it has a field with the number {number}, which 16 bits do not hold")
         tokens.expect(":")
         requirement: Requirement = "default"
         if tokens.follows("required"):
@@ -155,7 +156,7 @@ class _Reader:
     def _type(self, depth: int = 1) -> TypeOf:
         tokens = self._tokens
         if depth > MOST_NESTED:
-            raise ThriftError(f"it has types that are nested more than {MOST_NESTED} deep")
+            raise SchemaTextError(f"it has types that are nested more than {MOST_NESTED} deep")
         name = tokens.path()
         inner: tuple[TypeOf, ...] = ()
         if name in CONTAINERS:
@@ -185,9 +186,9 @@ class _Reader:
         before = next(reversed(found.values()), -1)
         number = self._tokens.whole() if self._tokens.follows("=") else before + 1
         if not -(2**31) <= number < 2**31:
-            raise ThriftError(f"it has an enum with the number {number}, which 32 bits do not hold")
+            raise SchemaTextError(f"it has an enum with the number {number}, which 32 bits do not hold")
         if name in found:
-            raise ThriftError(f"it has an enum with two symbols {name[:64]}")
+            raise SchemaTextError(f"it has an enum with two symbols {name[:64]}")
         found[name] = number
         self._annotations()
         self._end()
