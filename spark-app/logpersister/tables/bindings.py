@@ -29,9 +29,9 @@ from logpersister.aside import Threads
 from logpersister.backoff import Backoff
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revisions.revision import Revision, resource_of
-from logpersister.manifest.revisions.table_binding import TableBinding, parse_binding, with_table, with_tables
-from logpersister.storage.errors import StorageError
+from logpersister.manifest.revisions.table_binding import TableBinding, with_table, with_tables
 from logpersister.storage.names import table_key
+from logpersister.storage.notes import Notes
 from logpersister.storage.receipts import NO_TYPE
 from logpersister.storage.store import ObjectStore
 from logpersister.tables.errors import TableError
@@ -62,6 +62,9 @@ class EnsuredTable(Protocol[Taken_contra]):
     def name(self) -> str: ...
 
     def ensure(self, columns: Taken_contra) -> TableBinding: ...
+
+
+_NOTES: Final = Notes(TableBinding, "the note of a table")
 
 
 @dataclass(slots=True)
@@ -216,7 +219,7 @@ class Bindings(Generic[OfTable]):
             raise asked.problem
         key = self._key(topic, type_, asked)
         noted = self._store.get_json(key)
-        return None if noted is None else read_note(key, noted)
+        return None if noted is None else _NOTES.parsed(key, noted)
 
     def _made_beside(self, topic: str, type_: str, asked: _Asked[OfTable]) -> TableBinding:
         """Do the same as `_made`; where it fails and the catalog gives another table of the topic, only this one fails.
@@ -239,7 +242,7 @@ class Bindings(Generic[OfTable]):
         written = self._store.put_json(key, binding.document(), if_absent=True)
         if not written.existing:
             return binding
-        return read_note(key, self._store.get_json(key) or binding.document())  # two at once: the first note counts
+        return _NOTES.parsed(key, self._store.get_json(key) or binding.document())  # two at once: the first note counts
 
     def _key(self, topic: str, type_: str, asked: _Asked[OfTable]) -> str:
         digest = asked.columns[type_].digest(self._name_of(topic, asked.generation, type_))
@@ -261,10 +264,3 @@ def _with_tables(asked: _Asked[Any]) -> Revision | None:
     if NO_TYPE in bindings:
         return with_table(document, bindings[NO_TYPE])
     return with_tables(document, bindings) if bindings else asked.revision
-
-
-def read_note(key: str, noted: Mapping[str, Any]) -> TableBinding:
-    try:
-        return parse_binding(noted)
-    except (KeyError, TypeError, ValueError) as error:
-        raise StorageError("damaged", f"object {key!r} is no note of a table ({error}); see who changed it") from None

@@ -9,7 +9,7 @@ from logpersister.forms.constraint import Model
 from logpersister.forms.problems import Finding
 from logpersister.values.faults import WrittenFaultsSpec
 from logpersister.values.field import DocumentFieldSpec, FieldSpec
-from logpersister.values.parser import Parsing
+from logpersister.values.parser import Parser, Parsing
 from logpersister.values.registry import IdRegistrySpec, RegistrySpec
 
 MOST_FIELDS = 256
@@ -39,11 +39,6 @@ class WrittenValue(Model):
     faults: WrittenFaultsSpec = WrittenFaultsSpec()
     """What becomes of values that do not fit (docs/schemas.md#values-that-do-not-fit)."""
 
-    @property
-    def parser(self) -> Parsing:
-        of_keys: Parsing = super().parser  # type: ignore[misc]
-        return of_keys.model_copy(update={"faults": self.faults.chosen})
-
 
 class RegisteredValue(WrittenValue):
     """Values whose writers have schemas of their own."""
@@ -52,6 +47,14 @@ class RegisteredValue(WrittenValue):
     """Schema registry whose ids stand before values. Without `fields` and `schema` a version of the topic's subject
     declares the columns. Default: values have no header.
     """
+
+
+def parsing(kind: Parser, block: Model, **more: Any) -> Parsing:
+    """Return how values of a block are read, as its fields of that name and others say it."""
+    settings = {name: value for name, value in block if name in Parsing.model_fields} | more
+    if isinstance(faults := settings.get("faults"), WrittenFaultsSpec):
+        settings["faults"] = faults.chosen
+    return Parsing(type=kind, **settings)
 
 
 def both_declare(schema: str) -> Finding:

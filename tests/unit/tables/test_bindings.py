@@ -208,7 +208,7 @@ def test_a_damaged_note_is_no_note() -> None:
     assert world.asked(again) is None
     [error] = again.take_errors().values()
     assert isinstance(error, StorageError)
-    assert "is no note of a table" in str(error)
+    assert "is not the note of a table" in str(error)
 
 
 def test_a_revision_has_the_binding_in_it() -> None:

@@ -82,16 +82,8 @@ class Override(Model):
     @property
     def blocks(self) -> frozenset[PathStep]:
         """The blocks of the spec that it replaces."""
-        set_here = {
-            "value": self.value,
-            "key": self.key,
-            "quarantine": self.quarantine,
-            "output": self.output,
-            "upload": self.upload,
-            "keep": self.keep,
-            "table": self.table,
-        }
-        return frozenset(name for name, block in set_here.items() if block is not None)
+        names = ("value", "key", "quarantine", "output", "upload", "keep", "table")
+        return frozenset(name for name in names if getattr(self, name) is not None)
 
     _topics_are_named_in_one_way = exactly_one("topics", "topicPattern")
 

@@ -6,7 +6,10 @@ table it is (docs/design/tables.md).
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
+
+from pydantic import ConfigDict, TypeAdapter
+from pydantic.alias_generators import to_camel
 
 from logpersister.manifest.revisions.revision import Revision, revision_of_document
 
@@ -17,6 +20,8 @@ _OF_TYPES: Final = "tables"
 @dataclass(frozen=True, slots=True)
 class TableBinding:
     """A table as it was when a revision began to write files for it."""
+
+    __pydantic_config__: ClassVar = ConfigDict(alias_generator=to_camel)
 
     table: str
     """Namespace and name, with dots between them."""
@@ -31,26 +36,16 @@ class TableBinding:
     """Numbers by the path of a column as Iceberg writes it: ``geo.country``, ``tags.element``, ``counts.value``."""
 
     def document(self) -> dict[str, Any]:
-        return {
-            "table": self.table,
-            "uuid": self.uuid,
-            "schemaId": self.schema_id,
-            "specId": self.spec_id,
-            "partition": list(self.partition),
-            "fieldIds": dict(self.field_ids),
-        }
+        found: dict[str, Any] = _ADAPTER.dump_python(self, mode="json", by_alias=True)
+        return found
+
+
+_ADAPTER: Final = TypeAdapter(TableBinding)
 
 
 def parse_binding(document: Mapping[str, Any]) -> TableBinding:
-    """Return the binding of a document. Raises KeyError, TypeError or ValueError for one that is none."""
-    return TableBinding(
-        str(document["table"]),
-        str(document["uuid"]),
-        int(document["schemaId"]),
-        int(document["specId"]),
-        tuple(str(one) for one in document["partition"]),
-        {str(path): int(number) for path, number in document["fieldIds"].items()},
-    )
+    """Return the binding of a document. Raises ValueError for one that is none."""
+    return _ADAPTER.validate_python(document)
 
 
 def with_table(document: Mapping[str, Any], binding: TableBinding) -> Revision:

@@ -11,7 +11,7 @@ from logpersister.forms.rule import refuses
 from logpersister.values.avro.columns import columns_of
 from logpersister.values.avro.source import AvroSource
 from logpersister.values.declared_columns import findings_at, refusing
-from logpersister.values.kind import Fields, RegisteredKey, RegisteredValue, both_declare
+from logpersister.values.kind import Fields, RegisteredKey, RegisteredValue, both_declare, parsing
 from logpersister.values.parser import Framing, Parsing
 from logpersister.values.row_schema import RowSchema
 
@@ -70,7 +70,7 @@ class AvroKey(RegisteredKey):
 
     @property
     def parser(self) -> Parsing:
-        return Parsing(type="avro", framing=self.framing)
+        return parsing("avro", self, framing=self.framing)
 
     @property
     def row_schema(self) -> RowSchema:

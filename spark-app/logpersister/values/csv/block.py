@@ -10,7 +10,7 @@ from logpersister.forms.nulls import NullMisleads
 from logpersister.forms.problems import Finding
 from logpersister.forms.rule import refuses
 from logpersister.values.faults import LineFaultsSpec
-from logpersister.values.kind import Fields
+from logpersister.values.kind import Fields, parsing
 from logpersister.values.names import FieldName, NullText
 from logpersister.values.parser import Parsing
 from logpersister.values.row_schema import RowSchema
@@ -93,13 +93,7 @@ class CsvValue(CsvSpec):
 
     @property
     def parser(self) -> Parsing:
-        return Parsing(
-            type="csv",
-            syntax=self,
-            unknown_fields=self.unknown_fields,
-            rest_column=self.rest_column,
-            faults=self.faults.chosen,
-        )
+        return parsing("csv", self, syntax=self)
 
     @property
     def row_schema(self) -> RowSchema:

@@ -11,7 +11,7 @@ from logpersister.schemas.written_column import WrittenColumn
 from logpersister.values.declared_columns import Source
 from logpersister.values.faults import FaultsSpec
 from logpersister.values.json.columns import columns_of
-from logpersister.values.kind import DocumentFields, Fields, both_declare
+from logpersister.values.kind import DocumentFields, Fields, both_declare, parsing
 from logpersister.values.names import FieldName
 from logpersister.values.parser import Parsing, UnknownFields
 from logpersister.values.registry import RegistrySpec
@@ -57,7 +57,7 @@ class JsonKey(Model):
 
     @property
     def parser(self) -> Parsing:
-        return Parsing(type="json", framing=self.framing)
+        return parsing("json", self)
 
     @property
     def row_schema(self) -> RowSchema:
@@ -94,13 +94,7 @@ class JsonValue(Model):
 
     @property
     def parser(self) -> Parsing:
-        return Parsing(
-            type="json",
-            framing=self.framing,
-            unknown_fields=self.unknown_fields,
-            rest_column=self.rest_column,
-            faults=self.faults,
-        )
+        return parsing("json", self)
 
     @property
     def row_schema(self) -> RowSchema:

@@ -2,7 +2,7 @@
 
 from logpersister.forms.constraint import Model
 from logpersister.values.faults import FaultsSpec
-from logpersister.values.kind import DocumentFields, Fields
+from logpersister.values.kind import DocumentFields, Fields, parsing
 from logpersister.values.names import FieldName
 from logpersister.values.parser import Parsing, UnknownFields
 from logpersister.values.row_schema import RowSchema
@@ -16,7 +16,7 @@ class MessagePackKey(Model):
 
     @property
     def parser(self) -> Parsing:
-        return Parsing(type="messagepack")
+        return parsing("messagepack", self)
 
     @property
     def row_schema(self) -> RowSchema:
@@ -40,12 +40,7 @@ class MessagePackValue(Model):
 
     @property
     def parser(self) -> Parsing:
-        return Parsing(
-            type="messagepack",
-            unknown_fields=self.unknown_fields,
-            rest_column=self.rest_column,
-            faults=self.faults,
-        )
+        return parsing("messagepack", self)
 
     @property
     def row_schema(self) -> RowSchema:

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from logpersister.forms.problems import Finding
 from logpersister.forms.rule import refuses
-from logpersister.values.kind import Fields, RegisteredKey, RegisteredValue
+from logpersister.values.kind import Fields, RegisteredKey, RegisteredValue, parsing
 from logpersister.values.parser import Parsing
 from logpersister.values.protobuf.declaration import MessageName, ProtobufText
 from logpersister.values.protobuf.source import ProtobufSource
@@ -32,7 +32,7 @@ class ProtobufKey(RegisteredKey):
 
     @property
     def parser(self) -> Parsing:
-        return Parsing(type="protobuf", framing="plain" if self.registry is None else self.registry.header)
+        return parsing("protobuf", self, framing="plain" if self.registry is None else self.registry.header)
 
     @property
     def row_schema(self) -> RowSchema:

@@ -9,7 +9,7 @@ from logpersister.forms.pattern import LONGEST_PATTERN, groups_of
 from logpersister.forms.problems import Finding
 from logpersister.forms.rule import refuses
 from logpersister.values.faults import LineFaultsSpec
-from logpersister.values.kind import Fields
+from logpersister.values.kind import Fields, parsing
 from logpersister.values.names import NullText
 from logpersister.values.parser import Parsing
 from logpersister.values.row_schema import RowSchema
@@ -49,7 +49,7 @@ class RegexValue(RegexSpec):
 
     @property
     def parser(self) -> Parsing:
-        return Parsing(type="regex", syntax=self, faults=self.faults.chosen)
+        return parsing("regex", self, syntax=self)
 
     @property
     def row_schema(self) -> RowSchema:

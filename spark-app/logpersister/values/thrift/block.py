@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from logpersister.forms.constraint import Model, Text
-from logpersister.values.kind import Fields, WrittenValue
+from logpersister.values.kind import Fields, WrittenValue, parsing
 from logpersister.values.parser import Parsing, Protocol
 from logpersister.values.row_schema import RowSchema
 from logpersister.values.thrift.source import ThriftSource
@@ -43,7 +43,7 @@ class ThriftKey(Model):
 
     @property
     def parser(self) -> Parsing:
-        return Parsing(type="thrift", protocol=self.protocol)
+        return parsing("thrift", self)
 
     @property
     def row_schema(self) -> RowSchema:
