@@ -77,7 +77,12 @@ def test_what_an_id_means_is_asked_for_once(writers: RegistryWriters, client: Fa
     known = {
         1: KNOWN,
         2: WriterSchema("syntax = 3", kind="protobuf"),
-        3: WriterSchema(None, "schema 3 is not JSON Schema: it is no JSON", kind="json"),
+        3: WriterSchema(
+            None,
+            "schema 3 is not JSON Schema: it is no JSON: expecting property name enclosed in double quotes at line 1, "
+            "column 2",
+            kind="json",
+        ),
         4: WriterSchema(None, "schema 4 is registered as XML, which nothing here reads"),
     }
     assert writers.schemas([1, 2, 3, 4]) == writers.schemas([4, 3, 2, 1]) == known
