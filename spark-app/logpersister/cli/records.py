@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import IO, Final, cast
 
-from logpersister.cli.rows import HEADERS, OFFSET, Sections, ShownRecord, shown_rows
+from logpersister.cli.rows import HEADERS, OFFSET, ShownRecord, shown_rows
 from logpersister.formats.archive.read import entries_in
 from logpersister.formats.avro.container import MAGIC as _AVRO
 from logpersister.formats.avro.read import AvroRows
@@ -29,6 +29,7 @@ from logpersister.report.human import size
 from logpersister.storage import names
 from logpersister.storage.errors import StorageError
 from logpersister.storage.peek import Peeked
+from logpersister.storage.sections import Sections
 from logpersister.storage.store import ObjectStore
 
 MOST_BYTES: Final = 64 << 20

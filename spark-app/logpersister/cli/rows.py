@@ -1,9 +1,8 @@
 """The rows of an object as people see them, of which only what they need is read."""
 
 import base64
-import io
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,7 +18,6 @@ _KAFKA: Final = "kafka_"
 OFFSET: Final = f"{_KAFKA}offset"
 HEADERS: Final = f"{_KAFKA}headers"
 _IN_QUARANTINE: Final = {"value", "reason", "field"}
-_BUFFERED_BYTES: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,46 +104,3 @@ def _civil(value: int, unit: str) -> str:
 
 def as_text(value: Any) -> str:
     return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)
-
-
-class Sections(io.RawIOBase):
-    """An object as a file that can be read anywhere."""
-
-    def __init__(self, size: int, section: Callable[[int, int], bytes], first: bytes = b"") -> None:
-        """Take its size, what reads a part of it, and its first bytes, as far as they are known."""
-        self._size, self._section, self._first, self._position = size, section, first, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        begin = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
-        self._position = begin + offset
-        return self._position
-
-    def tell(self) -> int:
-        return self._position
-
-    def read(self, size: int = -1) -> bytes:
-        end = self._size if size < 0 else min(self._size, self._position + size)
-        begin = self._position
-        if end <= len(self._first):
-            content = self._first[begin:end]
-        else:
-            content = self._section(begin, end) if end > begin else b""
-        self._position += len(content)
-        return content
-
-    def readinto(self, buffer: Any) -> int:
-        """Read less than there is room for, where that needs no request."""
-        known = len(self._first) - self._position
-        content = self.read(min(len(buffer), known) if known > 0 else len(buffer))
-        buffer[: len(content)] = content
-        return len(content)
-
-    def buffered(self) -> io.BufferedReader:
-        """Return the same for those who read it byte by byte."""
-        return io.BufferedReader(self, _BUFFERED_BYTES)

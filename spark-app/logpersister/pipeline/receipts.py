@@ -1,8 +1,8 @@
 """Leaves the receipt of a range: what tables need to know of its objects (`storage.receipts`)."""
 
-import io
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import IO, Any, Final, cast
 from urllib.parse import unquote
 
@@ -17,6 +17,7 @@ from logpersister.records.type_names import ONE_NAME, Names
 from logpersister.storage.errors import StorageError
 from logpersister.storage.object_requests import StoredObject
 from logpersister.storage.receipts import NO_TYPE, Receipt, TableFile, TableFiles, put_receipt
+from logpersister.storage.sections import Sections
 from logpersister.storage.store import ObjectStore
 
 _READ_AHEAD: Final = 64 << 10
@@ -81,7 +82,9 @@ class Receipts:
         size = self.store.size(stored.key)
         if size is None:
             raise StorageError("other", f"object {stored.key!r} was there a moment ago, and is there no more")
-        with pq.ParquetFile(cast("IO[bytes]", _StoredFile(self.store, stored.key, size))) as file:
+        end = max(0, size - _READ_AHEAD)
+        section = partial(self._section, stored.key)
+        with pq.ParquetFile(cast("IO[bytes]", Sections(size, section, section(end, size), end))) as file:
             footer, schema = file.metadata, file.schema_arrow
         facts = {
             "records": footer.num_rows,
@@ -89,6 +92,9 @@ class Receipts:
             "splits": split_offsets(footer),
         }
         return self._file(path, StoredObject(stored.key, size), facts)
+
+    def _section(self, key: str, start: int, end: int) -> bytes:
+        return self.store.read_piece(key, start, end - start)
 
 
 def partition_values(path: str) -> tuple[str | None, ...]:
@@ -98,37 +104,3 @@ def partition_values(path: str) -> tuple[str | None, ...]:
     """
     values = (segment.partition("=")[2] for segment in own_path(path).split("/")) if path else ()
     return tuple(None if value == NULL else unquote(value) for value in values)  # the text itself is escaped
-
-
-class _StoredFile(io.RawIOBase):
-    """An object as a file of which the end is read."""
-
-    def __init__(self, store: ObjectStore, key: str, size: int) -> None:
-        super().__init__()
-        self._store, self._key, self._size, self._at = store, key, size, 0
-        self._from = max(0, size - _READ_AHEAD)
-        self._end = store.read_piece(key, self._from, size - self._from)
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
-        return self._at
-
-    def tell(self) -> int:
-        return self._at
-
-    def read(self, size: int = -1) -> bytes:
-        count = self._size - self._at if size < 0 else min(size, self._size - self._at)
-        if count <= 0:
-            return b""
-        if self._at >= self._from:
-            piece = self._end[self._at - self._from :][:count]
-        else:
-            piece = self._store.read_piece(self._key, self._at, count)
-        self._at += len(piece)
-        return piece
