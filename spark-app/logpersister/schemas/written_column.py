@@ -76,6 +76,15 @@ class TypeWalk:
         """What was noted of this column."""
         return tuple(dict.fromkeys(self._remarks))
 
+    def column(self, name: str, told: str, make: Callable[[], Member]) -> WrittenColumn:
+        """Return a column; `told`: what the schema says of the field, of which `make` makes a member."""
+        self.begin(name)
+        try:
+            one = make()
+        except NoColumnError as error:
+            return WrittenColumn(name, None, str(error))
+        return WrittenColumn(name, one.type, told, one.required, one.default, one.aliases, self.remarks)
+
     def add(self, depth: int) -> None:
         """Count one more type, which stands so deep. Raises `NoColumnError`."""
         if depth > MOST_NESTED:

@@ -73,15 +73,10 @@ def columns_of(text: str, *, as_reader: bool = False) -> list[WrittenColumn]:
 
 
 def _column(types: "_Types", field: Mapping[str, Any], namespace: str) -> WrittenColumn:
-    name = str(field["name"])
-    try:
-        types.walk.begin(name)
-        found = types.type(field["type"], namespace, 1, ())
-        member = types.member(field, found)
-    except NoColumnError as error:
-        return WrittenColumn(name, None, str(error))
-    told = _told(field["type"])
-    return WrittenColumn(name, found, told, member.required, member.default, member.aliases, types.walk.remarks)
+    def make() -> Member:
+        return types.member(field, types.type(field["type"], namespace, 1, ()))
+
+    return types.walk.column(str(field["name"]), _told(field["type"]), make)
 
 
 def _told(node: Any) -> str:

@@ -80,13 +80,7 @@ class _Types:
         self._walk = TypeWalk()
 
     def column(self, one: Field, message: str) -> WrittenColumn:
-        self._walk.begin(one.name)
-        try:
-            member = self._member(one, 1, (message,))
-        except NoColumnError as error:
-            return WrittenColumn(one.name, None, str(error))
-        told, remarks = self._told(one), self._walk.remarks
-        return WrittenColumn(one.name, member.type, told, member.required, member.default, remarks=remarks)
+        return self._walk.column(one.name, self._told(one), partial(self._member, one, 1, (message,)))
 
     def _told(self, one: Field) -> str:
         if one.repeated and one.of in self._schema.entries:

@@ -58,13 +58,10 @@ class _Types:
         self._walk = TypeWalk()
 
     def column(self, one: Field, struct: str) -> WrittenColumn:
-        self._walk.begin(one.name)
-        try:
-            found = self._value(one.kind, 1, (struct,))
-        except NoColumnError as error:
-            return WrittenColumn(one.name, None, str(error))
-        required, remarks = one.requirement == "required", self._walk.remarks
-        return WrittenColumn(one.name, found, str(one.kind), required, remarks=remarks)
+        return self._walk.column(one.name, str(one.kind), partial(self._member, one, 1, (struct,)))
+
+    def _member(self, one: Field, depth: int, above: tuple[str, ...]) -> Member:
+        return Member(one.name, self._value(one.kind, depth, above), one.requirement == "required")
 
     def _value(self, kind: Kind, depth: int, above: tuple[str, ...]) -> Type:
         self._walk.add(depth)
@@ -86,9 +83,5 @@ class _Types:
     def _struct(self, name: str, depth: int, above: tuple[str, ...]) -> Type:
         if name in above:
             raise NoColumnError(f"{name} has itself in it")
-
-        def make(one: Field) -> Member:
-            found = self._value(one.kind, depth + 1, (*above, name))
-            return Member(one.name, found, one.requirement == "required")
-
-        return self._walk.struct((one.name, partial(make, one)) for one in self._schema.structs[name])
+        fields = self._schema.structs[name]
+        return self._walk.struct((one.name, partial(self._member, one, depth + 1, (*above, name))) for one in fields)
