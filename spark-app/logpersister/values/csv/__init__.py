@@ -1,1 +1,1 @@
-"""Values that are CSV: block, syntax, rows."""
+"""Values that are CSV: the block, and how they are written."""

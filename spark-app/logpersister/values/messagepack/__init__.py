@@ -1,1 +1,1 @@
-"""Values that are MessagePack: block and rows."""
+"""Values that are MessagePack: the block."""

@@ -1,1 +1,1 @@
-"""Values that are texts of a pattern: block, syntax, rows."""
+"""Values that are texts of a pattern: the block, and the pattern."""

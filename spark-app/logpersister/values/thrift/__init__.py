@@ -1,1 +1,1 @@
-"""Values that are Thrift: block, columns of IDL texts with all names resolved, rows."""
+"""Values that are Thrift: block, columns of IDL texts with all names resolved, what becomes of each field."""
