@@ -7,6 +7,7 @@ follow them out of the prefix.
 """
 
 import hashlib
+from collections.abc import Callable
 from typing import Final
 from urllib.parse import quote, unquote
 
@@ -67,18 +68,14 @@ def shortened(segment: str, most: int, whole: bytes) -> str:
 
 def unescape_value(segment: str) -> str | None:
     """Return the text that `escape_value` made `segment` from; None when it never gives this segment."""
-    try:
-        text = unquote(segment, encoding="utf-8", errors="surrogatepass")
-        return text if text and escape_value(text) == segment else None
-    except UnicodeDecodeError:
-        return None
+    return unescape(segment, escape_value)
 
 
-def unescape(segment: str) -> str | None:
-    """Return the text that `escape` made `segment` from; None when `escape` never gives this segment."""
+def unescape(segment: str, escaped: Callable[[str], str] = escape) -> str | None:
+    """Return the text that `escape` made `segment` from, or another one that escapes; None when none gives it."""
     try:
         text = unquote(segment, encoding="utf-8", errors="surrogatepass")
-        return text if text and escape(text) == segment else None
+        return text if text and escaped(text) == segment else None
     except UnicodeDecodeError:
         return None
 

@@ -1,6 +1,6 @@
 """A shadow member's report on its comparison with the old revision. Pure."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Final
 
@@ -48,16 +48,7 @@ class Figures:
     differences: int = 0
 
     def __add__(self, other: "Figures") -> "Figures":
-        return Figures(
-            self.offsets + other.offsets,
-            self.ranges + other.ranges,
-            self.records + other.records,
-            self.objects + other.objects,
-            self.bytes + other.bytes,
-            self.checksums_compared + other.checksums_compared,
-            self.checksums_impossible + other.checksums_impossible,
-            self.differences + other.differences,
-        )
+        return Figures(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(Figures)))
 
 
 NOTHING: Final = Figures()

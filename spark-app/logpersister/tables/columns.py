@@ -3,7 +3,6 @@
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 
@@ -11,7 +10,7 @@ from logpersister.formats.file_columns import columns_of
 from logpersister.manifest import LogPersister
 from logpersister.manifest.rules.table_rules import refusal
 from logpersister.tables.errors import TableError
-from logpersister.values.reading.columns import map_of, row_columns, without_notation
+from logpersister.values.reading.columns import bare, row_columns, without_notation
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ def table_columns(resource: LogPersister) -> TableColumns:
     kafka = spec.output.columns_of_kafka(has_schema=spec.row_schema.has_columns)
     files = columns_of("", without_notation(row_columns(spec.row_schema)), kafka, keeps_tombstones=True).schema
     folders = tuple(level.folder_prefix.removesuffix("=") for level in spec.output.partition_by)
-    return TableColumns(pa.schema([_optional(field) for field in files]), folders)
+    return TableColumns(pa.schema([bare(field, optional=True) for field in files]), folders)
 
 
 def columns_by_type(resource: LogPersister) -> dict[str, TableColumns]:
@@ -60,18 +59,3 @@ def check_columns(resource: LogPersister) -> None:
         for column in spec.row_schema.columns:
             if (reason := refusal(column, spec.table, spec.output.format)) is not None:
                 raise TableError("schema", f"{reason}; the schema is that of the registry")
-
-
-def _optional(field: "pa.Field[Any]") -> "pa.Field[Any]":
-    return pa.field(field.name, _optional_type(field.type), nullable=True)
-
-
-def _optional_type(type_: Any) -> pa.DataType:
-    if pa.types.is_struct(type_):
-        return pa.struct([_optional(one) for one in type_])
-    if pa.types.is_map(type_):
-        return map_of(type_.key_field, _optional(type_.item_field))
-    if pa.types.is_list(type_):
-        return pa.list_(_optional(type_.value_field.with_name("element")))
-    found: pa.DataType = type_
-    return found

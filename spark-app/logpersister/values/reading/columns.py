@@ -69,7 +69,7 @@ def portion_of(parser: Parsing, schema: RowSchema) -> Portion | None:
 
 def without_notation(schema: pa.Schema) -> pa.Schema:
     """Return the schema as files have it, without our metadata."""
-    return pa.schema([_bare(field) for field in schema])
+    return pa.schema([bare(field) for field in schema])
 
 
 def map_of(key: "pa.Field[Any]", value: "pa.Field[Any]") -> pa.DataType:
@@ -142,16 +142,18 @@ def _width(type_: Any) -> int:
     return 4 if has_offset else max(1, type_.bit_width // 8)
 
 
-def _bare(field: "pa.Field[Any]") -> "pa.Field[Any]":
-    return pa.field(field.name, _bare_type(field.type), nullable=field.nullable)
+def bare(field: "pa.Field[Any]", *, optional: bool = False) -> "pa.Field[Any]":
+    """Return a field without metadata at any depth; `optional`: of a table, in which all may be null."""
+    return pa.field(field.name, _bare_type(field.type, optional=optional), nullable=optional or field.nullable)
 
 
-def _bare_type(type_: Any) -> pa.DataType:
+def _bare_type(type_: Any, *, optional: bool) -> pa.DataType:
     if pa.types.is_struct(type_):
-        return pa.struct([_bare(field) for field in type_])
+        return pa.struct([bare(field, optional=optional) for field in type_])
     if pa.types.is_map(type_):
-        return map_of(type_.key_field, _bare(type_.item_field))
+        return map_of(type_.key_field, bare(type_.item_field, optional=optional))
     if pa.types.is_list(type_):
-        return pa.list_(_bare(type_.value_field))
+        item = type_.value_field.with_name("element") if optional else type_.value_field
+        return pa.list_(bare(item, optional=optional))
     found: pa.DataType = type_
     return found
