@@ -75,22 +75,14 @@ def test_the_recording_on_the_page_is_true(output: str, directory: Path) -> None
     assert shape(output.replace(str(directory), there)) == shape(recorded[1])
 
 
-@pytest.mark.soak  # tests/integration/test_replay.py plays the same
-def test_the_recording_of_a_replay_is_true(directory: Path) -> None:
-    place = directory / "replay"
-    recorded = _REPLAY.search((DOCS / "demo.md").read_text())
+@pytest.mark.soak  # tests/integration/test_replay.py and test_feeds.py play the same
+@pytest.mark.parametrize(("what", "recording"), [("replay", _REPLAY), ("feeds", _FEEDS)], ids=["replay", "feeds"])
+def test_the_other_recordings_are_true(directory: Path, what: str, recording: "re.Pattern[str]") -> None:
+    """Feeds compare what comes back with what was served, and fail where something is missing."""
+    place = directory / what
+    recorded = recording.search((DOCS / "demo.md").read_text())
     assert recorded
-    output = demo(place, "replay").replace(str(place), str(PLACE.relative_to(ROOT)))
-    assert shape(output) == shape(recorded[1])
-
-
-@pytest.mark.soak  # tests/integration/test_feeds.py plays the same
-def test_the_recording_of_feeds_is_true(directory: Path) -> None:
-    """It compares what comes back with what was served, and fails where something is missing."""
-    place = directory / "feeds"
-    recorded = _FEEDS.search((DOCS / "demo.md").read_text())
-    assert recorded
-    output = demo(place, "feeds").replace(str(place), str(PLACE.relative_to(ROOT)))
+    output = demo(place, what).replace(str(place), str(PLACE.relative_to(ROOT)))
     assert shape(output) == shape(recorded[1])
 
 
