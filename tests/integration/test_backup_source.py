@@ -8,13 +8,11 @@ import pyarrow as pa
 
 from tests.integration.harness.examples import example
 from tests.integration.harness.logs import write_transactions
-from tests.integration.harness.scene import PREFIX, Scene
+from tests.integration.harness.scene import PREFIX, CreateTopic, Scene
 from tests.integration.reader.backup_source import read_backup
 from tests.integration.reader.spark_source import read_by_spark
 from tests.stack import KafkaBroker, MinioServer
 from tests.stack.topics import Record, produce, produce_many
-
-CreateTopic = Callable[..., str]
 
 NOON = 1_700_049_600_000
 """2023-11-15T12:00:00Z."""

@@ -1,7 +1,6 @@
 """`logpersister delete` on what a member has stored, while it goes on: what all who look tell afterwards."""
 
 from collections import Counter
-from collections.abc import Callable
 from contextlib import redirect_stderr
 from io import StringIO
 from typing import TYPE_CHECKING
@@ -11,14 +10,13 @@ import pytest
 from logpersister.cli import main
 from logpersister.cli.exits import Exit
 from tests.integration.harness.examples import example
-from tests.integration.harness.scene import PREFIX, Scene
+from tests.integration.harness.scene import PREFIX, CreateTopic, Scene
 from tests.integration.harness.verification import Verify, said, said_json
 from tests.integration.harness.waiting import eventually
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-CreateTopic = Callable[..., str]
 pytestmark = pytest.mark.usefixtures("logging_as_before")
 
 HOUR_MS = 3_600_000

@@ -16,14 +16,12 @@ import urllib3
 from logpersister.cli import main
 from logpersister.cli.exits import Exit
 from tests.integration.harness.examples import example
-from tests.integration.harness.scene import Scene
+from tests.integration.harness.scene import CreateTopic, Scene
 from tests.integration.harness.verification import Verify
 from tests.stack import SchemaRegistry
 from tests.stack.http_server import Request, serving
 from tests.stack.topics import Record, produce
 from tests.unit.records.avro_samples import encoded
-
-CreateTopic = Callable[..., str]
 
 QUARANTINE = "_quarantine"
 FIELDS = [

@@ -1,17 +1,11 @@
 """Members that are killed with -9, and those that come after them: what was promised is what is written, once."""
 
-from collections.abc import Callable
-from datetime import UTC, datetime
-
 import pytest
 
 from tests.integration.harness.faults import stalled_puts
-from tests.integration.harness.scene import Scene
+from tests.integration.harness.finishing import HOUR_MS, MIDNIGHT_MS
+from tests.integration.harness.scene import CreateTopic, Scene
 from tests.stack.fault_proxy import FaultProxy
-
-CreateTopic = Callable[..., str]
-HOUR_MS = 3_600_000
-MIDNIGHT_MS = int(datetime(2026, 3, 28, tzinfo=UTC).timestamp() * 1000)
 
 
 @pytest.mark.parametrize("successor", [pytest.param("one", marks=pytest.mark.soak), "two"], ids=["restarted", "other"])

@@ -1,17 +1,13 @@
 """Fields of the manifest that change what a member does, each seen from outside."""
 
-from collections.abc import Callable
-
 from tests.integration.harness.bucket import assert_exactly_once
-from tests.integration.harness.scene import Scene
+from tests.integration.harness.scene import CreateTopic, Scene
 from tests.integration.harness.verification import Verify
 from tests.stack.topics import (
     add_partitions,
     create_topic,
     produce_many,
 )
-
-CreateTopic = Callable[..., str]
 
 
 def test_pattern_latest_and_limits_by_topic(scene: Scene, unique: str, verify: Verify) -> None:

@@ -5,7 +5,7 @@ The manifest is that of examples/filters.yaml; what must be stored is said here 
 
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -13,12 +13,10 @@ import pyarrow.parquet as pq
 
 from tests.integration.harness.examples import example
 from tests.integration.harness.faults import stalled_puts
-from tests.integration.harness.scene import Scene
+from tests.integration.harness.scene import CreateTopic, Scene
 from tests.integration.harness.verification import Verify, kinds, said
 from tests.stack.fault_proxy import FaultProxy
 from tests.stack.topics import Record, delete_records, produce
-
-CreateTopic = Callable[..., str]
 
 Place = tuple[int, int]
 """Partition and offset."""

@@ -1,7 +1,7 @@
 """Finished folders: never early, each once, what comes late is told; also across partitions that come, and SIGKILL."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from logpersister.cli import main
 from tests.integration.harness.faults import stalled_puts
 from tests.integration.harness.finishing import HOUR_MS, MIDNIGHT_MS, Finishing, hour
 from tests.integration.harness.process import MemberProcess
-from tests.integration.harness.scene import Scene
+from tests.integration.harness.scene import CreateTopic, Scene
 from tests.integration.harness.verification import Verify
 from tests.stack import MinioServer
 from tests.stack.fault_proxy import FaultProxy
@@ -21,8 +21,6 @@ from tests.stack.webhooks import Receiver, receiving
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
-
-CreateTopic = Callable[..., str]
 
 
 @pytest.fixture

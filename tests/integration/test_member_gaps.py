@@ -3,14 +3,10 @@
 ``read_uncommitted`` waits for none. Compaction is in test_member_verbatim.
 """
 
-from collections.abc import Callable
-
 from tests.integration.harness.bucket import assert_exactly_once
-from tests.integration.harness.scene import Scene
+from tests.integration.harness.scene import CreateTopic, Scene
 from tests.integration.harness.verification import Verify, kinds
 from tests.stack.topics import Record, Transaction, end_offsets, read_all, transaction
-
-CreateTopic = Callable[..., str]
 
 PATIENT = {"transaction_timeout_ms": 900_000}
 """The broker must not abort what a slow machine leaves open."""

@@ -1,13 +1,9 @@
 """Several members of one group: joining, leaving, standing still."""
 
-from collections.abc import Callable
-
 from tests.integration.harness.faults import stalled_puts
 from tests.integration.harness.process import MemberProcess
-from tests.integration.harness.scene import Scene
+from tests.integration.harness.scene import CreateTopic, Scene
 from tests.stack.fault_proxy import FaultProxy
-
-CreateTopic = Callable[..., str]
 
 
 def owned(member: MemberProcess) -> int:

@@ -2,7 +2,7 @@
 
 import json
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -12,13 +12,12 @@ import pytest
 import yaml
 
 from tests.integration.harness.examples import example
-from tests.integration.harness.scene import Scene
+from tests.integration.harness.scene import CreateTopic, Scene
 from tests.integration.harness.verification import Verify, said
 from tests.stack import GlueRegistry, SchemaRegistry
 from tests.stack.topics import Record, produce
 from tests.unit.records.avro_samples import encoded
 
-CreateTopic = Callable[..., str]
 Json = dict[str, Any]
 pytestmark = pytest.mark.usefixtures("logging_as_before")
 

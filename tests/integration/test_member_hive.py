@@ -1,7 +1,6 @@
 """Folders of members as partitions of Hive tables, in a real metastore: none is missing, whoever is killed when."""
 
 import json
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,7 @@ from logpersister.tables.hive.metastore import StoredTable
 from logpersister.tables.hive.table import HiveTable
 from tests.integration.harness.examples import example
 from tests.integration.harness.process import MemberProcess
-from tests.integration.harness.scene import Scene
+from tests.integration.harness.scene import CreateTopic, Scene
 from tests.integration.harness.verification import Verify, said
 from tests.integration.harness.waiting import eventually
 from tests.readers.spark_sql import SparkSql
@@ -28,7 +27,6 @@ from tests.stack.topics import Record, produce
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-CreateTopic = Callable[..., str]
 
 NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)
 DAY_MS = 86_400_000

@@ -1,17 +1,14 @@
 """Topics of different shape in one group: rows, envelopes and lines, of which one changes and the others do not."""
 
 import json
-from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
 from tests.integration.harness.examples import example
-from tests.integration.harness.scene import Scene
+from tests.integration.harness.scene import CreateTopic, Scene
 from tests.integration.harness.verification import Verify, said_json
 from tests.stack.topics import Record, create_topic, produce
-
-CreateTopic = Callable[..., str]
 
 RECORDS = 60
 ROWS: dict[str, Any] = {"fields": [{"name": "id", "type": "int64"}, {"name": "country", "type": "string"}]}

@@ -1,7 +1,6 @@
 """The manifests of examples/ for values that need no registry: rows, quarantine, what commands say of both."""
 
 from collections import Counter
-from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -11,11 +10,9 @@ import msgpack
 from logpersister.cli import main
 from logpersister.cli.exits import Exit
 from tests.integration.harness.examples import example
-from tests.integration.harness.scene import Scene
+from tests.integration.harness.scene import CreateTopic, Scene
 from tests.integration.harness.verification import Verify
 from tests.stack.topics import Record, produce
-
-CreateTopic = Callable[..., str]
 
 NOON = datetime(2026, 11, 24, 12, tzinfo=UTC)
 NOON_IN_TEXT = "2026-11-24T12:00:00.000Z"

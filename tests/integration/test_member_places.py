@@ -1,15 +1,12 @@
 """A change of prefix: what was promised for the old place is kept there; one that refuses is played by the model."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tests.integration.harness.bucket import assert_exactly_once
 from tests.integration.harness.faults import stalled_puts
-from tests.integration.harness.scene import PREFIX, Scene
+from tests.integration.harness.scene import PREFIX, CreateTopic, Scene
 from tests.stack.fault_proxy import FaultProxy
-
-CreateTopic = Callable[..., str]
 
 OTHER = "other"
 RECORDS = 300

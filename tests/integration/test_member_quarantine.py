@@ -3,26 +3,21 @@
 import io
 import json
 from collections import Counter
-from collections.abc import Callable
 from contextlib import redirect_stdout
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from logpersister.cli import main
 from tests.integration.harness.faults import stalled_puts
+from tests.integration.harness.finishing import HOUR_MS, MIDNIGHT_MS
 from tests.integration.harness.forks import begin
 from tests.integration.harness.process import MemberProcess
-from tests.integration.harness.scene import Scene
+from tests.integration.harness.scene import CreateTopic, Scene
 from tests.integration.harness.verification import Verify, kinds
 from tests.stack.fault_proxy import FaultProxy
 from tests.stack.topics import Record, produce
 
-CreateTopic = Callable[..., str]
-
 QUARANTINE = "_quarantine"
-HOUR_MS = 3_600_000
-MIDNIGHT_MS = int(datetime(2026, 3, 28, tzinfo=UTC).timestamp() * 1000)
 HOURS = [f"dt=2026-03-28/hr={hour:02d}" for hour in range(3)]
 BY_HOUR = [{"date": {"granularity": level}} for level in ("day", "hour")]
 

@@ -9,13 +9,11 @@ from typing import Any
 
 from logpersister.cli.exits import Exit
 from tests.integration.harness.bucket import StoredObject
-from tests.integration.harness.scene import Scene
+from tests.integration.harness.scene import CreateTopic, Scene
 from tests.integration.harness.verification import Verify, kinds
 from tests.readers.messagepack import decode_map
 from tests.stack import Kafka
 from tests.stack.topics import Record, produce, read_all
-
-CreateTopic = Callable[..., str]
 
 RECORD_SEPARATOR = "\u001e"
 VALUES = [

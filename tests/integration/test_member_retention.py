@@ -4,15 +4,12 @@ Parts of ranges that were promised are lost in `tests/model`; what is written th
 """
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 from tests.integration.harness.bucket import assert_exactly_once
-from tests.integration.harness.scene import Scene
+from tests.integration.harness.scene import CreateTopic, Scene
 from tests.integration.harness.verification import Verify
 from tests.stack.topics import delete_records
-
-CreateTopic = Callable[..., str]
 
 
 def test_retention_overtakes_the_group(scene: Scene, topic: CreateTopic, verify: Verify) -> None:

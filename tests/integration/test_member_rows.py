@@ -5,7 +5,6 @@ import io
 import json
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -18,13 +17,11 @@ import pytest
 from logpersister.cli import main
 from logpersister.cli.exits import Exit
 from tests.integration.harness.faults import stalled_puts
-from tests.integration.harness.scene import Scene
+from tests.integration.harness.scene import CreateTopic, Scene
 from tests.integration.harness.verification import Verify, kinds, said_json
 from tests.readers.others import duckdb_rows, plain
 from tests.stack.fault_proxy import FaultProxy
 from tests.stack.topics import Record, produce
-
-CreateTopic = Callable[..., str]
 
 QUARANTINE = "_quarantine"
 DAY = date(2026, 11, 21)

@@ -6,7 +6,7 @@ The other build is ours with another edition of tzdata: one in which Berlin had 
 import importlib.util
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,12 +14,11 @@ import pytest
 
 from tests.integration.harness.bucket import StoredObject, assert_exactly_once
 from tests.integration.harness.faults import stalled_puts
-from tests.integration.harness.scene import Scene
+from tests.integration.harness.scene import CreateTopic, Scene
 from tests.integration.harness.verification import Verify
 from tests.stack.fault_proxy import FaultProxy
 from tests.stack.topics import Record, produce, read_all
 
-CreateTopic = Callable[..., str]
 pytestmark = pytest.mark.soak
 
 HOUR_MS = 3_600_000

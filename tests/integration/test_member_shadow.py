@@ -1,15 +1,13 @@
 """Shadow mode: a member of a new revision beside the old one, which is compared with it."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from tests.integration.harness.group import Group
 from tests.integration.harness.process import MemberProcess
-from tests.integration.harness.scene import Scene
+from tests.integration.harness.scene import CreateTopic, Scene
 from tests.stack.topics import Record, produce, transaction
-
-CreateTopic = Callable[..., str]
 
 
 def compared(shadow: MemberProcess) -> Mapping[str, Any]:

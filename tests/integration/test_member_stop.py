@@ -2,7 +2,7 @@
 
 import os
 import signal
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,9 @@ import pytest
 from logpersister.pipeline.session import CLASS_ARCHIVE
 from tests.integration.harness.faults import stalled_puts
 from tests.integration.harness.process import MemberProcess
-from tests.integration.harness.scene import Scene
+from tests.integration.harness.scene import CreateTopic, Scene
 from tests.stack import KafkaBroker, MinioServer
 from tests.stack.fault_proxy import FaultProxy
-
-CreateTopic = Callable[..., str]
 
 
 def test_sigterm_lets_running_ranges_end_and_what_does_not_end_in_time_stays_promised(

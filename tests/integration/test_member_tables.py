@@ -5,7 +5,7 @@ import random
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -21,15 +21,13 @@ from tests.chaos.table_readers import duckdb_at, snapshots_of
 from tests.chaos.tables import examine_offsets
 from tests.integration.harness.examples import example
 from tests.integration.harness.process import MemberProcess
-from tests.integration.harness.scene import Scene
+from tests.integration.harness.scene import CreateTopic, Scene
 from tests.integration.harness.verification import Verify
 from tests.integration.harness.waiting import eventually
 from tests.stack import IcebergCatalog, MinioServer, artifacts
 from tests.stack.fault_proxy import FaultProxy, LoseResponse, Stall
 from tests.stack.postgres import Postgres
 from tests.stack.topics import Record, create_topic, produce
-
-CreateTopic = Callable[..., str]
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 FIELDS = [

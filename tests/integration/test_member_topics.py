@@ -3,19 +3,15 @@
 Topics and partitions that come later are in test_member_fields (a pattern).
 """
 
-from collections.abc import Callable
-
 from tests.integration.harness.bucket import assert_exactly_once
 from tests.integration.harness.faults import stalled_puts
 from tests.integration.harness.process import MemberProcess
-from tests.integration.harness.scene import Scene
+from tests.integration.harness.scene import CreateTopic, Scene
 from tests.integration.harness.verification import Verify
 from tests.integration.harness.waiting import eventually
 from tests.stack.clients import admin_client
 from tests.stack.fault_proxy import FaultProxy
 from tests.stack.topics import create_topic, delete_topic
-
-CreateTopic = Callable[..., str]
 
 
 def delete(scene: Scene, name: str) -> None:

@@ -3,19 +3,17 @@
 import json
 import struct
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests.integration.harness.examples import example
-from tests.integration.harness.scene import Scene
+from tests.integration.harness.scene import CreateTopic, Scene
 from tests.integration.harness.verification import Verify, kinds, said, said_json
 from tests.stack import SchemaRegistry
 from tests.stack.topics import Record, produce
 from tests.unit.records.avro_samples import encoded
-
-CreateTopic = Callable[..., str]
 
 DAY = 86_400_000
 NOON = 20_000 * DAY + DAY // 2

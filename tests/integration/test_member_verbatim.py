@@ -3,7 +3,7 @@
 import gzip
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -15,13 +15,12 @@ from logpersister.cli.exits import Exit
 from tests.integration.harness.bucket import Bucket
 from tests.integration.harness.examples import example
 from tests.integration.harness.logs import write_compacted, write_transactions
-from tests.integration.harness.scene import Scene
+from tests.integration.harness.scene import CreateTopic, Scene
 from tests.integration.harness.verification import Verify, kinds
 from tests.stack import KafkaBroker
 from tests.stack.topics import Record, alter_topic, delete_records, produce, produce_many
 from tests.unit.reader import record_batches as made
 
-CreateTopic = Callable[..., str]
 Dumped = tuple[int, str, str, str]
 """Timestamp, names of headers, key, value."""
 

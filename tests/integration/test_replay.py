@@ -1,10 +1,9 @@
 """History is made again from a backup beside the live group, switched over, and back."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +14,14 @@ from logpersister.group.replay_group import replay_group
 from tests.integration.harness.bucket import StoredObject, assert_exactly_once
 from tests.integration.harness.examples import example
 from tests.integration.harness.faults import stalled_puts
+from tests.integration.harness.finishing import HOUR_MS, MIDNIGHT_MS
 from tests.integration.harness.group import Group
 from tests.integration.harness.process import MemberProcess
-from tests.integration.harness.scene import PREFIX, Scene
+from tests.integration.harness.scene import PREFIX, CreateTopic, Scene
 from tests.integration.harness.verification import Verify, said
 from tests.stack.fault_proxy import FaultProxy
 from tests.stack.topics import Record, delete_records, produce, read_all
 
-CreateTopic = Callable[..., str]
-
-HOUR_MS = 3_600_000
-MIDNIGHT_MS = int(datetime(2026, 3, 28, tzinfo=UTC).timestamp() * 1000)
 EARLY, LATE = 400, 300
 """Records of each partition that Kafka deletes, and those that it keeps."""
 

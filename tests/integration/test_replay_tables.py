@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +12,11 @@ from logpersister.cli import switch as cli_switch
 from logpersister.cli.exits import Exit
 from tests.chaos.table_readers import duckdb_at
 from tests.integration.harness.process import MemberProcess
-from tests.integration.harness.scene import PREFIX, Scene
+from tests.integration.harness.scene import PREFIX, CreateTopic, Scene
 from tests.integration.harness.verification import Verify, said
 from tests.integration.test_member_tables import FIELDS, Tables, is_row, manifest_of, write
 from tests.stack import MinioServer
 from tests.unit.replay.bucket import KilledError
-
-CreateTopic = Callable[..., str]
 
 REPLAYED, MORE, LAST = 200, 260, 300
 Places = tuple[int, int]

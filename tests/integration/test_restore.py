@@ -2,7 +2,7 @@
 
 import json
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from logpersister.cli.exits import Exit
 from tests.integration.harness.examples import example
 from tests.integration.harness.forks import begin
 from tests.integration.harness.logs import write_compacted, write_transactions
-from tests.integration.harness.scene import Scene
+from tests.integration.harness.scene import CreateTopic, Scene
 from tests.integration.harness.waiting import eventually
 from tests.stack import KafkaBroker
 from tests.stack.clients import admin_client
@@ -39,8 +39,6 @@ from tests.stack.topics import (
     produce_many,
     read_all,
 )
-
-CreateTopic = Callable[..., str]
 
 AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 USER, PASSWORD = "alice", "correct-horse-battery"

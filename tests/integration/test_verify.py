@@ -1,7 +1,6 @@
 """`logpersister verify` on what members have stored, and on buckets that somebody has spoilt since."""
 
 import gzip
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,14 +9,13 @@ import pytest
 from logpersister.cli import main
 from logpersister.cli.exits import Exit
 from tests.integration.harness.bucket import assert_exactly_once
-from tests.integration.harness.scene import PREFIX, Scene
+from tests.integration.harness.scene import PREFIX, CreateTopic, Scene
 from tests.integration.harness.verification import Verify, kinds
 from tests.stack.topics import Record, delete_records, produce, transaction
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-CreateTopic = Callable[..., str]
 
 DAY = 86_400_000
 NOON = 1_790_000_000_000

@@ -1,15 +1,11 @@
 """Members whose brokers are restarted and killed: nothing is stuck, lost or stored twice."""
 
-from collections.abc import Callable
-
 from tests.integration.harness.faults import stalled_puts
 from tests.integration.harness.process import MemberProcess
-from tests.integration.harness.scene import Scene
+from tests.integration.harness.scene import CreateTopic, Scene
 from tests.integration.harness.verification import Verify
 from tests.stack import KafkaCluster
 from tests.stack.fault_proxy import FaultProxy
-
-CreateTopic = Callable[..., str]
 
 PARTITIONS = range(4)
 

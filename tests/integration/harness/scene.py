@@ -2,7 +2,7 @@
 
 import copy
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 PREFIX = "raw"
 Settings = Mapping[str, Any]
+CreateTopic = Callable[..., str]
+"""The fixture ``topic``."""
 
 
 class Scene(ClosedAtEnd):

@@ -3,13 +3,14 @@
 import base64
 import copy
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.integration.harness.scene import CreateTopic
 from tests.integration.harness.waiting import eventually
 from tests.integration.kubernetes.operator_process import IMAGE, SPEC, OperatorProcess, Resource
 from tests.stack import KafkaBroker
@@ -21,7 +22,6 @@ from tests.unit.pages.test_site import facts, row
 ZSTD = {"text": {"compression": "zstd"}}
 
 pytestmark = pytest.mark.usefixtures("crd")
-CreateTopic = Callable[..., str]
 
 
 QUESTIONS = "logpersister_operator_lag_questions_total"
