@@ -198,6 +198,7 @@ def test_a_secret_that_cannot_be_used_ends_no_look_at_anything_else() -> None:
     assert [error.code for error in failures] == [Exit.INVALID] * 3
 
 
+@pytest.mark.slow
 def test_each_copy_is_looked_at_and_no_member_waits_for_one() -> None:
     changes = {
         "spec.kafka.bootstrapServers": "127.0.0.1:9",
@@ -211,7 +212,7 @@ def test_each_copy_is_looked_at_and_no_member_waits_for_one() -> None:
     }
     failed: dict[str, str] = {}
     for told, expected in ((False, []), (True, ["copy 1", "copy 2"])):
-        found = list(findings_of(accepted(changes), Secrets({}), 1.0, lambda _: None, told=told))
+        found = list(findings_of(accepted(changes), Secrets({}), 3.0, lambda _: None, told=told))
         failed = {one.subject: one.message for one in found if one.verdict == "failed"}
         assert [one for one in failed if one not in ("kafka", "bucket")] == expected
     assert "spec.storage.copies[0]: copy 1 (s3://near/)" in failed["copy 1"]
