@@ -1,5 +1,6 @@
 """``logpersister drain``: a member that ends, or a spool that is sent, by the kind of the manifest."""
 
+import threading
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -71,6 +72,10 @@ def test_kafka_that_takes_nothing_is_given_up(
     filled(tmp_path / "spool")
     assert main(["drain", "-f", feeds, "--spool", str(tmp_path / "spool"), "--log-level", "error"]) == Exit.UNREACHABLE
     assert "1 record stayed in" in capsys.readouterr().err
+    for one in threading.enumerate():  # it goes on connecting until the process ends, and would tell another test so
+        if one.name == "feeds-sender":
+            one.join(60)
+            assert not one.is_alive()
 
 
 @pytest.fixture
