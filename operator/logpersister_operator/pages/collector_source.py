@@ -7,7 +7,20 @@ from typing import Final
 from logpersister.pages.figures import a_minute, rounded
 from logpersister.pages.history import History, Reading
 from logpersister.pages.reported import replicas_table, troubled_feeds
-from logpersister.pages.views import NO_PLOTS, Cell, Figure, Page, Table, alarm, link_to, plots, sparkline, when
+from logpersister.pages.views import (
+    NO_PLOTS,
+    ROWS,
+    Cell,
+    Figure,
+    Page,
+    Table,
+    alarm,
+    first_of,
+    link_to,
+    plots,
+    sparkline,
+    when,
+)
 from logpersister.report.human import number, size
 from logpersister_operator.cluster.kinds import FEED_COLLECTOR
 from logpersister_operator.crd.status_collector import Spool
@@ -16,8 +29,6 @@ from logpersister_operator.observed_state import ResourceKey
 from logpersister_operator.pages.collector_glance import CollectorGlance, PollTally
 from logpersister_operator.pages.signs import Trouble, conditions_table
 
-MOST: Final = 200
-"""Collectors that are shown on the first page."""
 _SENT: Final = Figure("sent", "Records sent to Kafka", a_minute)
 _FIGURES: Final = (
     _SENT,
@@ -57,8 +68,9 @@ class CollectorSource:
         if not glances:
             return page
         ranked = sorted(glances, key=lambda one: (one.standing.place, one.key))
-        note = _NOTE if len(ranked) <= MOST else f"The first {number(MOST)} of {number(len(ranked))}. {_NOTE}"
-        table = Table("Feed collectors", _HEADER, [_row(history, one) for one in ranked[:MOST]], note, _NUMBERS)
+        rows = [_row(history, one) for one in ranked[:ROWS]]
+        note = f"{first_of(len(ranked), len(rows))} {_NOTE}".strip()
+        table = Table("Feed collectors", _HEADER, rows, note, _NUMBERS)
         troubled = sum(one.standing.trouble is not Trouble.NONE for one in glances)
         in_trouble = Cell(number(troubled), "bad") if troubled else "0"
         facts = (("Collectors", number(len(glances))), ("Collectors in trouble", in_trouble))

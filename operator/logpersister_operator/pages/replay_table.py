@@ -3,15 +3,13 @@
 from collections.abc import Mapping
 from typing import Final
 
-from logpersister.pages.views import Cell, Table, when
+from logpersister.pages.views import ROWS, Cell, Table, first_of, when
 from logpersister.report.human import number
 from logpersister_operator.crd.replay_status import ReplayStatus
 from logpersister_operator.decide.conditions import Aspect
 from logpersister_operator.observed_state import ResourceKey
 from logpersister_operator.pages.signs import Sign, Standing, Trouble, standing
 
-MOST: Final = 200
-"""Replays that are shown."""
 _SIGNS: Final = (
     Sign(Aspect.STALLED, "True", Trouble.BAD, "stalled"),
     Sign(Aspect.RECONCILED, "False", Trouble.BAD, "not reconciled"),
@@ -27,8 +25,8 @@ def replay_tables(statuses: Mapping[ResourceKey, ReplayStatus], namespace: str) 
     if not known:
         return ()
     ranked = sorted(known, key=lambda key: (known[key][1].place, known[key][0].phase in _OVER, key))
-    note = f"The first {number(MOST)} of {number(len(ranked))}." if len(ranked) > MOST else ""
-    return (Table("Replays", _HEADER, [_row(key, *known[key]) for key in ranked[:MOST]], note, _NUMBERS),)
+    rows = [_row(key, *known[key]) for key in ranked[:ROWS]]
+    return (Table("Replays", _HEADER, rows, first_of(len(ranked), len(rows)), _NUMBERS),)
 
 
 def _standing(status: ReplayStatus) -> Standing:
