@@ -12,7 +12,6 @@ a working copy of github.com/jamespfennell/hoard.
 
 import argparse
 import re
-import socket
 import subprocess
 import sys
 import tempfile
@@ -27,7 +26,8 @@ import psutil
 import yaml
 
 from tests.stack.kafka import KafkaBroker
-from tests.stack.ports import free_port
+from tests.stack.ports import LOOPBACK, free_port
+from tests.stack.server import accepts
 from tests.stack.topics import create_topic
 
 HOSTS = 200
@@ -84,7 +84,7 @@ class _Feeds:
 @dataclass(frozen=True)
 class _Collector:
     process: psutil.Popen
-    address: str
+    port: int
     polls: str
     """The name of the metric that counts polls."""
 
@@ -93,7 +93,7 @@ class _Collector:
         return float(times.user + times.system)
 
     def metrics(self) -> Mapping[str, float]:
-        with urllib.request.urlopen(f"http://{self.address}/metrics", timeout=30) as answer:
+        with urllib.request.urlopen(f"http://{LOOPBACK}:{self.port}/metrics", timeout=30) as answer:
             lines = answer.read().decode().splitlines()
         pairs = (line.rpartition(" ") for line in lines if not line.startswith("#"))
         return {name: float(value) for name, _, value in pairs}
@@ -117,10 +117,10 @@ def _logpersister(feeds: _Feeds) -> Iterator[_Collector]:
         }
         file = folder / "feeds.yaml"
         file.write_text(yaml.safe_dump(document))
-        http = f"127.0.0.1:{free_port()}"
-        options = ["-f", str(file), "--spool", str(folder / "spool"), "--http", http]
-        with _running([sys.executable, "-m", "logpersister", "collect", *options], folder, http) as process:
-            yield _Collector(process, http, "logpersister_feed_polls_total")
+        own = free_port()
+        options = ["-f", str(file), "--spool", str(folder / "spool"), "--http", f"{LOOPBACK}:{own}"]
+        with _running([sys.executable, "-m", "logpersister", "collect", *options], folder, own) as process:
+            yield _Collector(process, own, "logpersister_feed_polls_total")
 
 
 @contextmanager
@@ -137,8 +137,8 @@ def _hoard(feeds: _Feeds, program: Path) -> Iterator[_Collector]:
         file = folder / "hoard.yml"
         file.write_text(yaml.safe_dump(document))
         command = [str(program), "--config-file", str(file), "collector"]
-        with _running(command, folder, http := f"127.0.0.1:{own}") as process:
-            yield _Collector(process, http, "hoard_download_count")
+        with _running(command, folder, own) as process:
+            yield _Collector(process, own, "hoard_download_count")
 
 
 @contextmanager
@@ -160,13 +160,13 @@ def _source(changed: int) -> Iterator[int]:
 
 
 @contextmanager
-def _running(command: Sequence[str], folder: Path, http: str) -> Iterator[psutil.Popen]:
+def _running(command: Sequence[str], folder: Path, port: int) -> Iterator[psutil.Popen]:
     """Run a collector for the time of the block, which begins when its port answers."""
     log = folder / "collector.log"
     with log.open("wb") as output:
         process = psutil.Popen(command, stdout=output, stderr=output)
     try:
-        while not _listens(http):
+        while not accepts(port):
             if process.poll() is not None:
                 raise RuntimeError(f"the collector has ended: {log.read_text()[-2000:]}")
             time.sleep(0.2)
@@ -174,15 +174,6 @@ def _running(command: Sequence[str], folder: Path, http: str) -> Iterator[psutil
     finally:
         process.kill()
         process.wait()
-
-
-def _listens(http: str) -> bool:
-    host, _, port = http.rpartition(":")
-    try:
-        socket.create_connection((host, int(port)), timeout=1).close()
-    except OSError:
-        return False
-    return True
 
 
 def _sum(metrics: Mapping[str, float], name: str) -> float:
