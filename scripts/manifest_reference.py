@@ -48,6 +48,7 @@ _LIKE = {
     **{f"spec.key.{kind}": f"spec.value.{kind}" for kind in KEYS},
     **{f"spec.output.{name}": "spec.output.parquet" for name in ("jsonl", "avro", "orc")},
     "spec.spark.executorPodTemplate": "spec.podTemplate",
+    "spec.storage.copies[]": "spec.storage",
     "spec.types.frame.timestamp": "spec.types.frame.type",
 }
 """Mappings that have the fields of another one. Only fields that differ from it are described again."""
