@@ -1,7 +1,6 @@
 """The pages for contributors name what is there: files, packages, design pages."""
 
 import re
-from collections.abc import Iterator
 from fnmatch import fnmatch
 from itertools import chain
 from pathlib import Path
@@ -14,12 +13,12 @@ ARCHITECTURE = (DOCS / "architecture.md").read_text()
 GLOSSARY = (DOCS / "glossary.md").read_text()
 DESIGN = DOCS / "design"
 PAGES = [DOCS / "architecture.md", DOCS / "glossary.md", DOCS / "debugging.md", DESIGN / "README.md"]
-CODE = (ROOT / "spark-app" / "logpersister", ROOT / "operator" / "logpersister_operator")
+CODE = {"A member": ROOT / "spark-app" / "logpersister", "The operator": ROOT / "operator" / "logpersister_operator"}
 
 
-def section(text: str, heading: str) -> str:
-    """Return what stands below a heading of the second level."""
-    return text.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+def section(text: str, heading: str, level: str = "##") -> str:
+    """Return what stands below a heading."""
+    return text.partition(f"\n{level} {heading}\n")[2].partition(f"\n{level} ")[0]
 
 
 def rows(text: str) -> list[list[str]]:
@@ -28,10 +27,10 @@ def rows(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
 
 
-def packages() -> Iterator[str]:
-    for root in CODE:
-        for marker in root.glob("*/**/__init__.py"):
-            yield str(marker.parent.relative_to(ROOT))
+def pieces(heading: str) -> set[str]:
+    """Return the packages and folders that the table below a heading is about."""
+    first = [row[0] for row in rows(section(section(ARCHITECTURE, "The pieces"), heading, "###"))]
+    return set(chain.from_iterable(re.findall(r"`([^`]+)`", cell) for cell in first))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -39,10 +38,15 @@ def test_what_a_page_names_is_there(page: Path) -> None:
     assert missing_paths(page.read_text()) == []
 
 
-def test_every_package_has_its_row() -> None:
-    first = [row[0] for row in rows(section(ARCHITECTURE, "The pieces"))]
-    named = set(chain.from_iterable(re.findall(r"`([^`]+)`", cell) for cell in first))
-    assert {one for one in packages() if not any(fnmatch(one, name) for name in named)} == set()
+@pytest.mark.parametrize("heading", CODE)
+def test_every_package_has_its_row(heading: str) -> None:
+    root, named = CODE[heading], pieces(heading)
+    packages = {str(marker.parent.relative_to(root)) for marker in root.glob("*/**/__init__.py")}
+    assert {one for one in packages if not any(fnmatch(one, name) for name in named)} == set()
+
+
+def test_every_other_folder_has_its_row() -> None:
+    named = pieces("Around them")
     assert {"spark-app/native", "charts/logpersister", "scripts", "bench"} <= named
     folders = {str(one.relative_to(ROOT)) for one in (ROOT / "tests").iterdir() if (one / "__init__.py").exists()}
     assert folders - named == set()
