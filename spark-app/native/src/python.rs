@@ -625,27 +625,23 @@ fn options_of(unknown_fields: &str, faults: Option<Words>) -> PyResult<Options> 
 }
 
 fn binary(values: &Bound<'_, PyAny>) -> PyResult<BinaryArray> {
-    let data = ArrayData::from_pyarrow_bound(values)?;
-    if data.data_type() != &DataType::Binary {
-        return Err(PyTypeError::new_err(format!("an array of {} instead of binary", data.data_type())));
-    }
-    Ok(BinaryArray::from(data))
+    array(values, &DataType::Binary, "binary")
 }
 
 fn strings(texts: &Bound<'_, PyAny>) -> PyResult<StringArray> {
-    let data = ArrayData::from_pyarrow_bound(texts)?;
-    if data.data_type() != &DataType::Utf8 {
-        return Err(PyTypeError::new_err(format!("an array of {} instead of string", data.data_type())));
-    }
-    Ok(StringArray::from(data))
+    array(texts, &DataType::Utf8, "string")
 }
 
 fn integers(values: &Bound<'_, PyAny>) -> PyResult<Int64Array> {
+    array(values, &DataType::Int64, "int64")
+}
+
+fn array<A: From<ArrayData>>(values: &Bound<'_, PyAny>, data_type: &DataType, name: &str) -> PyResult<A> {
     let data = ArrayData::from_pyarrow_bound(values)?;
-    if data.data_type() != &DataType::Int64 {
-        return Err(PyTypeError::new_err(format!("an array of {} instead of int64", data.data_type())));
+    if data.data_type() != data_type {
+        return Err(PyTypeError::new_err(format!("an array of {} instead of {name}", data.data_type())));
     }
-    Ok(Int64Array::from(data))
+    Ok(A::from(data))
 }
 
 #[pymodule]

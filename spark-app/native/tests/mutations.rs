@@ -81,27 +81,6 @@ fn run(seeds: u64, change: impl Fn(&mut Random, Header, u8, Vec<u8>) -> Vec<u8>)
 }
 
 #[test]
-fn unchanged_batches_are_read() {
-    for codec in CODECS {
-        let mut random = Random(u64::from(codec));
-        let records = common::records(&mut random, COUNT);
-        let header = Header { attributes: codec.into(), ..header(&mut random, codec) };
-        let batch = common::batch(&header, &common::compress(codec, &records));
-        let data = response(&mut random, &batch, BASE + COUNT as i64 - 1);
-        let request = Request {
-            wanted: 0..i64::MAX,
-            aborted: vec![],
-            keys: true,
-            headers: true,
-            max_bytes: 1 << 20,
-            max_batch_bytes: 1 << 20,
-        };
-        let run = decode(&data, request).unwrap();
-        assert_eq!((run.batch.num_rows(), run.next_offset), (COUNT + 6, BASE + COUNT as i64 + 3));
-    }
-}
-
-#[test]
 fn records_changed_before_compression() {
     run(20_000, |random, header, codec, mut records| {
         common::mutate(random, &mut records);

@@ -2,15 +2,15 @@
 
 #![no_main]
 
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use arrow_array::BinaryArray;
-use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
+use arrow_schema::{DataType, Field};
 use libfuzzer_sys::fuzz_target;
 use logpersister_native::{
-    CsvParser, CsvSyntax, Faults, MessagePackParser, Options, RegexParser, Rows, ThriftParser, UnknownFields,
+    CsvParser, CsvSyntax, Faults, MessagePackParser, Options, RegexParser, ThriftParser, UnknownFields,
 };
+use logpersister_native_fuzz::{check, field, list, map, noted, required, schema, structure, timestamp};
 
 const PACKED: &[u8] = b"\x83\xa1n\x07\xa1s\xa4text\xa1t\xd6\xff\x6b\x00\x00\x00";
 const BINARY: &[u8] = b"\x0a\0\x01\0\0\0\0\0\0\0\x07\x0b\0\x02\0\0\0\x04text\0";
@@ -20,54 +20,32 @@ const PLAN: &str = r#"[{"number": 1, "kind": "i64"}, {"number": 2, "kind": "stri
     {"number": 5, "kind": {"map": ["i8", "binary"]}}]"#;
 const LINE: &[u8] = b"7,text,2026-11-24T05:00:00Z";
 
-/// Of lines.
-static SCHEMA: LazyLock<SchemaRef> = LazyLock::new(|| Arc::new(Schema::new(plain())));
-/// Of what has lists and maps.
-static NESTED: LazyLock<SchemaRef> = LazyLock::new(|| {
-    let item = DataType::Struct(Fields::from(vec![Field::new("f", DataType::Float64, true)]));
-    let entries =
-        Fields::from(vec![Field::new("key", DataType::Utf8, false), Field::new("value", DataType::Binary, true)]);
-    let map = DataType::Map(Arc::new(Field::new("entries", DataType::Struct(entries), false)), false);
-    let list = DataType::List(Arc::new(Field::new("item", item, true)));
-    Arc::new(Schema::new([plain(), vec![Field::new("l", list, true), Field::new("m", map, true)]].concat()))
-});
 static MESSAGEPACK: LazyLock<[MessagePackParser; 2]> = LazyLock::new(|| {
     let faults = ["wrongType=convert", "overflow=setNull", "badText=setNull", "duplicates=last", "invalidUtf8=replace"];
     let faults = Faults::from_words(faults.map(|pair| pair.split_once('=').unwrap())).unwrap();
-    let json = HashMap::from([("logpersister.notation".into(), "json".into())]);
-    let rest = Arc::new(Field::new("_rest", DataType::Utf8, true).with_metadata(json));
-    let fields: Vec<_> = NESTED.fields().iter().cloned().chain([rest]).collect();
-    let options = Options { unknown_fields: UnknownFields::Keep, faults };
-    let lenient = MessagePackParser::new(Arc::new(Schema::new(fields)), options).unwrap();
-    [MessagePackParser::new(NESTED.clone(), UnknownFields::Drop).unwrap(), lenient]
+    let lenient = [nested(), vec![noted(field("_rest", DataType::Utf8), "json")]].concat();
+    let lenient = MessagePackParser::new(schema(lenient), Options { unknown_fields: UnknownFields::Keep, faults });
+    [MessagePackParser::new(schema(nested()), UnknownFields::Drop).unwrap(), lenient.unwrap()]
 });
 static THRIFT: LazyLock<[ThriftParser; 2]> =
-    LazyLock::new(|| [false, true].map(|is_compact| ThriftParser::new(NESTED.clone(), PLAN, is_compact).unwrap()));
+    LazyLock::new(|| [false, true].map(|is_compact| ThriftParser::new(schema(nested()), PLAN, is_compact).unwrap()));
 static CSV: LazyLock<CsvParser> = LazyLock::new(|| {
     let syntax = CsvSyntax { delimiter: b',', quote: Some(b'"'), escape: Some(b'\\'), null: Vec::new() };
-    CsvParser::new(SCHEMA.clone(), syntax, &["n", "s", "t"].map(String::from), UnknownFields::Drop).unwrap()
+    CsvParser::new(schema(lines()), syntax, &["n", "s", "t"].map(String::from), UnknownFields::Drop).unwrap()
 });
 static REGEX: LazyLock<RegexParser> = LazyLock::new(|| {
-    RegexParser::new(SCHEMA.clone(), r"(?P<n>-?\d+),(?P<s>(?:[^,\\]|\\.)*)(?:,(?P<t>\S+))?", None, Faults::default())
+    RegexParser::new(schema(lines()), r"(?P<n>-?\d+),(?P<s>(?:[^,\\]|\\.)*)(?:,(?P<t>\S+))?", None, Faults::default())
         .unwrap()
 });
 
-fn plain() -> Vec<Field> {
-    vec![
-        Field::new("n", DataType::Int64, false),
-        Field::new("s", DataType::Utf8, true),
-        Field::new("t", DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())), true),
-    ]
+fn lines() -> Vec<Field> {
+    vec![required("n", DataType::Int64), field("s", DataType::Utf8), timestamp("t")]
 }
 
-fn check(rows: &Rows) {
-    let reasons = rows.reasons.values();
-    let last = rows.batch.num_rows() - 1;
-    assert_eq!((reasons[0], reasons[2], last == 2), (0, 0, reasons[1] == 0));
-    assert_eq!(rows.batch.slice(0, 1), rows.batch.slice(last, 1));
-    for column in rows.batch.columns() {
-        column.to_data().validate_full().unwrap();
-    }
+/// Columns of what has lists and maps.
+fn nested() -> Vec<Field> {
+    let items = list(field("item", structure(vec![field("f", DataType::Float64)])));
+    [lines(), vec![field("l", items), field("m", map(field("value", DataType::Binary)))]].concat()
 }
 
 fuzz_target!(|input: &[u8]| {

@@ -10,12 +10,11 @@ use arrow_schema::{DataType, Schema};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use logpersister_native::{
-    AvroParser, Framing, Inside, MessageParts, ProtobufParser, REASONS, RowParser, Rows, UnknownFields, json_texts,
-    schema_keys,
+    AvroParser, Framing, Inside, MessageParts, ProtobufParser, RowParser, Rows, UnknownFields, json_texts, schema_keys,
 };
 
 use crate::common::{Random, mutate};
-use crate::{parsed, required};
+use crate::{parsed, reasons, required};
 
 const ID: u128 = 0x0102_0304_0506_4708_890a_0b0c_0d0e_0f10;
 const LONG: &str = r#"{"type":"record","name":"r","fields":[{"name":"n","type":"long"}]}"#;
@@ -37,10 +36,6 @@ fn glue(body: &[u8], is_deflated: bool) -> Vec<u8> {
 
 fn schema() -> Arc<Schema> {
     Arc::new(Schema::new(vec![required("n", DataType::Int64)]))
-}
-
-fn reasons(rows: &Rows) -> Vec<&'static str> {
-    rows.reasons.values().iter().map(|reason| REASONS[usize::from(*reason)]).collect()
 }
 
 fn numbers(rows: &Rows) -> Vec<i64> {

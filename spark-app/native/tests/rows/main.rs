@@ -1,5 +1,7 @@
 //! Typed rows of JSON texts: what each type takes, which reason and path the rest gets, and that no bad row touches others.
 
+#[path = "../common/columns.rs"]
+mod columns;
 #[path = "../common/mod.rs"]
 mod common;
 
@@ -18,38 +20,12 @@ mod thrift;
 mod times;
 mod values;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, BinaryArray};
-use arrow_schema::{DataType, Field, Fields, Schema};
+use arrow_schema::{Field, Schema};
+pub use columns::*;
 use logpersister_native::{REASONS, RowParser, Rows, UnknownFields};
-
-/// A field that may be null.
-pub fn field(name: &str, data_type: DataType) -> Field {
-    Field::new(name, data_type, true)
-}
-
-pub fn required(name: &str, data_type: DataType) -> Field {
-    Field::new(name, data_type, false)
-}
-
-pub fn noted(field: Field, notation: &str) -> Field {
-    field.with_metadata(HashMap::from([("logpersister.notation".to_owned(), notation.to_owned())]))
-}
-
-pub fn list(item: Field) -> DataType {
-    DataType::List(Arc::new(item))
-}
-
-pub fn map(value: Field) -> DataType {
-    let fields = Fields::from(vec![required("key", DataType::Utf8), value]);
-    DataType::Map(Arc::new(required("entries", DataType::Struct(fields))), false)
-}
-
-pub fn structure(fields: Vec<Field>) -> DataType {
-    DataType::Struct(fields.into())
-}
 
 pub fn parser(fields: Vec<Field>) -> RowParser {
     RowParser::new(Arc::new(Schema::new(fields)), UnknownFields::Drop).unwrap()
@@ -71,6 +47,11 @@ pub fn parsed(rows: Rows, values: usize) -> Rows {
         assert!(*reason != 0 || path.is_none());
     }
     rows
+}
+
+/// The reason of each value that is refused; "accepted" of others.
+pub fn reasons(rows: &Rows) -> Vec<&'static str> {
+    rows.reasons.values().iter().map(|reason| REASONS[usize::from(*reason)]).collect()
 }
 
 /// Reason and path of a value that is refused; "accepted" of others.

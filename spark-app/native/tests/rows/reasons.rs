@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use arrow_array::{Array, BinaryArray};
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
-use logpersister_native::{REASONS, RowParser, UnknownFields};
+use logpersister_native::{RowParser, UnknownFields};
 
-use crate::{field, list, map, noted, parse, parser, required, structure, verdict};
+use crate::{field, list, map, noted, parser, required, structure, verdict};
 
 /// A field of each nested kind, with required ones in them.
 fn nested() -> Vec<Field> {
@@ -200,11 +200,4 @@ fn schemas_that_cannot_be_read_say_which_field() {
     }
     let none = RowParser::new(Arc::new(Schema::empty()), UnknownFields::Drop).unwrap_err();
     assert_eq!(none, "the schema has no fields");
-}
-
-#[test]
-fn each_code_has_a_name() {
-    let rows = parse(&parser(nested()), &["{}", "["]);
-    let names: Vec<_> = rows.reasons.values().iter().map(|reason| REASONS[usize::from(*reason)]).collect();
-    assert_eq!(names, ["missing", "not_json"]);
 }

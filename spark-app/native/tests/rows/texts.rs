@@ -9,7 +9,7 @@ use logpersister_native::{CsvParser, CsvSyntax, Faults, REASONS, RegexParser, Ro
 
 use crate::beside::Verdicts;
 use crate::common::{Random, mutate};
-use crate::{field, list, noted, parsed, required};
+use crate::{field, list, parsed, required};
 
 const SYNTAX: CsvSyntax = CsvSyntax { delimiter: b',', quote: Some(b'"'), escape: None, null: Vec::new() };
 
@@ -99,61 +99,6 @@ fn records_are_those_of_rfc_4180() {
     }
     let others = csv(texts(), SYNTAX, &["x", "b", "y", "a"]).unwrap();
     assert_eq!(told(&parse_csv(&others, &["1,2,3,4", "1,2,3"])), ["<4> <2>", "too_few_columns"]);
-}
-
-#[test]
-fn each_type_is_read_from_text() {
-    let cases: [(Field, &str, &[&str], &[&str]); 13] = [
-        (field("v", DataType::Int8), "overflow", &["0", "-128", "127"], &["128", "-129"]),
-        (
-            field("v", DataType::Int64),
-            "bad_text",
-            &["9223372036854775807"],
-            &["", "+1", "01", " 1", "1 ", "x", "0x1", "NaN"],
-        ),
-        (field("v", DataType::Int32), "wrong_type", &["-0"], &["1.0", "1e2"]),
-        (field("v", DataType::Float32), "overflow", &["0.1", "1e-99", "7"], &["1e39"]),
-        (field("v", DataType::Float64), "bad_text", &["-1.5E3"], &["inf", "NaN", ".5", "1,5"]),
-        (
-            field("v", DataType::Boolean),
-            "bad_text",
-            &["true", "True", "TRUE", "false", "False", "FALSE"],
-            &["t", "1", "tRUE", "true "],
-        ),
-        (field("v", DataType::Decimal128(4, 2)), "overflow", &["99.99", "-1", "1e1"], &["100", "0.001"]),
-        (field("v", DataType::Date32), "bad_text", &["2026-11-24"], &["24.11.2026", "2026-02-30"]),
-        (field("v", DataType::Time64(TimeUnit::Microsecond)), "bad_text", &["05:00:00.5"], &["5:00", "24:00:00"]),
-        (
-            field("v", DataType::Timestamp(TimeUnit::Millisecond, Some("UTC".into()))),
-            "bad_text",
-            &["2026-11-24 05:00:00+01:00"],
-            &["1795237200", "yesterday"],
-        ),
-        (
-            noted(field("v", DataType::Timestamp(TimeUnit::Second, Some("UTC".into()))), "epoch[ms]"),
-            "bad_text",
-            &["1795237200000", "-1"],
-            &["2026-11-24T05:00:00Z"],
-        ),
-        (field("v", DataType::Binary), "bad_text", &["aGk=", ""], &["aGk", "a"]),
-        (
-            noted(field("v", DataType::Utf8), "json"),
-            "bad_text",
-            &["{\"a\": [1]}", "null", "1e999"],
-            &["{", "'a'", "\"\\ud800\""],
-        ),
-    ];
-    for (field, reason, good, bad) in cases {
-        let parser = regex(vec![field.clone()], r"<(?P<v>[^>]*)>").unwrap();
-        let of = |texts: &[&str]| texts.iter().map(|text| format!("<{text}>")).collect::<Vec<_>>();
-        let rows = parse_regex(&parser, &of(good));
-        assert_eq!(rows.batch.num_rows(), good.len(), "{field:?}: {:?}", rows.reasons);
-        for text in bad {
-            let rows = parse_regex(&parser, &of(&[text]));
-            let found = (REASONS[usize::from(rows.reasons.value(0))], rows.paths.iter().next());
-            assert_eq!(found, (reason, Some(Some("v"))), "{text} as {field:?}");
-        }
-    }
 }
 
 #[test]
