@@ -16,8 +16,9 @@ UNIT_WORKERS := --numprocesses=logical --dist=worksteal
 # Without compiled modules every member and every Spark worker compiles all of them when it starts.
 unexport PYTHONDONTWRITEBYTECODE
 TIMED := $(PYTHON) scripts/timed.py
-# What `make ci` puts before a stage that has the machine to share.
+# What `make ci` puts before a stage that has the machine to share, and what it makes before all tests.
 BESIDE :=
+FIRST := test
 PYTEST := $(PYTHON) scripts/again.py $(BIN)/pytest
 # Makes what the named groups of scripts/part.py lack: code, unit, stack, test, bench, soak, cluster or release. Each includes the former.
 PREPARE := @$(PYTHON) scripts/prepare.py
@@ -55,15 +56,13 @@ stack-status: ## show whether they run, and where
 	$(PREPARE) unit
 	@$(BIN)/python -m tests.stack status
 
-test: test-pure ## everything that must hold: style, types, layers, Rust, all tests with a coverage floor
+test: test-static test-pure ## everything that must hold: style, types, layers, Rust, all tests with a coverage floor
 
 test-static:
-	$(PREPARE) test
-	@$(TIMED) lint $(MAKE) --no-print-directory lint
-	@$(TIMED) types $(MAKE) --no-print-directory types
-	@$(TIMED) layers $(MAKE) --no-print-directory layers
+	@$(BESIDE) $(TIMED) static $(MAKE) --no-print-directory lint types layers
 
-test-integration: test-static
+test-integration:
+	$(PREPARE) $(FIRST)
 	@$(TIMED) integration $(PYTEST) $(WORKERS) tests/integration
 
 test-pure: test-integration
@@ -74,16 +73,16 @@ test-pure-in-turn:
 	@$(TIMED) pure $(PYTEST) --cov --cov-report=html --cov-fail-under=88 $(UNIT_WORKERS) --ignore=tests/integration
 
 # Tests of real parts leave a third of two cores idle. What only computes takes that and no more: what is compiled for
-# the node beside the tests with servers, what needs no server beside the tests on the node.
+# Kubernetes beside the tests with servers, what needs no server beside the tests on the node.
 ci: ## what continuous integration runs (.ci/run): `make test`, and beside it the tests on a real node
-	@$(TIMED) setup $(MAKE) --no-print-directory setup
-	@$(MAKE) --no-print-directory --jobs=2 BESIDE='$(PYTHON) scripts/beside.py' test ci-browser ci-cluster
+	@$(TIMED) setup $(PYTHON) scripts/prepare.py servers
+	@$(MAKE) --no-print-directory --jobs=2 FIRST=servers BESIDE='$(PYTHON) scripts/beside.py' test ci-browser ci-cluster
 
 ci-browser: test-pure
 	@$(BESIDE) $(MAKE) --no-print-directory test-browser
 
 ci-images:
-	@$(BESIDE) $(TIMED) prepare-cluster $(MAKE) --no-print-directory --jobs=2 image node-programs ARGS=
+	@$(BESIDE) $(TIMED) prepare-cluster $(MAKE) --no-print-directory node-programs image ARGS=
 
 ci-cluster: ci-images test-integration
 	@$(TIMED) cluster $(BIN)/python -m tests.cluster $(ARGS)

@@ -54,7 +54,7 @@ class GoBuild:
     """Folder of our own go.mod."""
     variables: str = ""
     """``-X`` options of the linker: versions that the program tells."""
-    group: str = "test"
+    group: str = "servers"
     """The smallest group of parts that needs it."""
     after: tuple[str, ...] = ()
     """Builds to wait for: what they have compiled is not compiled again."""
@@ -106,6 +106,7 @@ GO_BUILDS = (
         "k8s.io/kubernetes/cmd/kube-apiserver",
         _MODULES / "kubernetes",
         _KUBERNETES_VERSION,
+        group="test",
     ),
     GoBuild(
         "kubectl",
@@ -113,9 +114,16 @@ GO_BUILDS = (
         "k8s.io/kubernetes/cmd/kubectl",
         _MODULES / "kubernetes",
         _KUBERNETES_VERSION,
+        group="test",
         after=("kube-apiserver",),
     ),
-    GoBuild("etcd", "etcd, a Go build of half a minute", "go.etcd.io/etcd/server/v3", _MODULES / "etcd"),
+    GoBuild(
+        "etcd",
+        "etcd, a Go build of half a minute",
+        "go.etcd.io/etcd/server/v3",
+        _MODULES / "etcd",
+        group="test",
+    ),
     GoBuild(
         "helm",
         "Helm, a Go build of one to two minutes",

@@ -18,7 +18,8 @@ GROUPS: Mapping[str, str | None] = {
     "code": None,  # style, types, layers
     "unit": "code",  # unit tests and the model
     "stack": "unit",  # `make demo` and `make stack`
-    "test": "stack",  # `make test`
+    "servers": "stack",  # tests with servers, but for those of Kubernetes
+    "test": "servers",  # `make test`
     "bench": "stack",
     "soak": "test",
     "cluster": "test",

@@ -12,9 +12,7 @@ import time
 
 LIMITS = {
     "setup": 2000,
-    "lint": 120,
-    "types": 400,
-    "layers": 120,
+    "static": 600,
     "rust": 1500,
     "integration": 3400,
     "prepare-cluster": 3600,

@@ -1,4 +1,4 @@
-"""How hard hypothesis searches: the same examples in each run of the tests, others and twenty times as many in a soak.
+"""How hard hypothesis searches: the same examples in each run of the tests, others and thirty times as many in a soak.
 
 A run that finds something must have been made red by its own commit. So searches have fixed seeds; ``make soak`` has
 random ones, by ``--hypothesis-profile=soak``.
@@ -9,10 +9,10 @@ from typing import Any
 import hypothesis
 
 FIXED, SOAK = "fixed", "soak"
-SOAK_FACTOR = 20
+SOAK_FACTOR = 33
 _EXAMPLES = 100
 """The unit in which `examples` counts."""
-_EACH_RUN = 50
+_EACH_RUN = 30
 """Examples of a search that does not say how many: what a change has broken is found by them nearly as often."""
 
 

@@ -183,7 +183,8 @@ class ApiServer(Launched):
         return self.kubeconfig
 
     def launch(self) -> None:
-        """Start without waiting; what is started dies with this process."""
+        """Start as soon as set-up has both, without waiting; what is started dies with this process."""
+        artifacts.await_made("etcd", "kube-apiserver")
         self.etcd.launch()
         self.kube_apiserver.launch()  # waits for etcd by itself
 

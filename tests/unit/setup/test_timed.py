@@ -25,7 +25,7 @@ def test_a_stage_fails_over_its_limit_in_ci(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], ci: str, limit: int, code: int
 ) -> None:
     monkeypatch.setenv("CI", ci)
-    monkeypatch.setitem(timed.LIMITS, "lint", limit)
-    monkeypatch.setattr(sys, "argv", ["timed.py", "lint", "true"])
+    monkeypatch.setitem(timed.LIMITS, "static", limit)
+    monkeypatch.setattr(sys, "argv", ["timed.py", "static", "true"])
     assert timed.main() == code
     assert ("FAILED (longer than its limit of 0 s" in capfd.readouterr().out) == bool(code)
