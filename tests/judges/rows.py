@@ -3,8 +3,7 @@
 docs/schemas.md says what is a row.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,7 +18,6 @@ from tests.judges.growth import Budget, width
 from tests.judges.json_text import Node, tree_of
 from tests.judges.json_values import Reading, document_of, plain_value
 from tests.judges.refusal import RefusalError
-from tests.judges.rest import joined
 from tests.judges.text_values import text_value
 
 Row = Mapping[str, Any]
@@ -27,19 +25,9 @@ ReadingOf = Callable[[str], Reading]
 """Returns what holds for everything in a field of a struct."""
 
 
-class Oracle(ABC):
-    """A parser, as `values.reading.parsers` has them, once more."""
-
-    schema: RowSchema
-
-    @abstractmethod
-    def row(self, value: bytes) -> Row:
-        """Return the row of a value. Raises `RefusalError`."""
-
-
 @dataclass(frozen=True)
-class RowOracle(Oracle):
-    """Of values that are JSON objects."""
+class RowOracle:
+    """A parser of values that are JSON objects, as `values.reading.parsers` has them, once more."""
 
     schema: RowSchema
     unknown_fields: str
@@ -154,16 +142,16 @@ class _Conversion:
         match type_:
             case Struct(members) if node.kind == "object":
                 known = {one.name: one for one in members}
-                return joined(
+                return _joined(
                     (_written_name(value), self._rest_of(value, known[name].type) if name in known else value.text)
                     for name, value in self._members(node, known)
                 )
             case ListOf(item) if node.kind == "array":
                 items = (self._rest_of(one, item) for _, one in node.members)
-                return joined((f'"{index}"', inside) for index, inside in enumerate(items))
+                return _joined((f'"{index}"', inside) for index, inside in enumerate(items))
             case MapOf(value) if node.kind == "object":
                 pairs = unique(node.members, [name for name, _ in node.members], self._faults.duplicates)
-                return joined((_written_name(one), self._rest_of(one, value)) for _, one in pairs)
+                return _joined((_written_name(one), self._rest_of(one, value)) for _, one in pairs)
         return None
 
 
@@ -179,3 +167,9 @@ def _converted(node: Node, type_: Type, reading: Reading) -> Any:
     if type_ == Plain("string") and node.kind in ("number", "word"):
         return node.text
     raise RefusalError("wrong_type")
+
+
+def _joined(members: Iterable[tuple[str, str | None]]) -> str | None:
+    """Return an object of names in quotes and texts; None for those that have none, and if it would have no members."""
+    found = [f"{name}:{text}" for name, text in members if text is not None]
+    return f"{{{','.join(found)}}}" if found else None

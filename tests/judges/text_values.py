@@ -1,4 +1,4 @@
-"""What texts become in columns, for values that are lines of text; no code of the native parser is in it."""
+"""What texts become in columns of other types, by choice; no code of the native parser is in it."""
 
 from typing import Any, Final
 

@@ -110,29 +110,6 @@ MESSAGEPACK: Final = Source(
     },
 )  # fmt: skip
 
-_ALL_TEXTS: Final = ["`true`", "whole number", "number", "base64", "`2026-11-21`", "`05:00:00.5`",
-                     "`2026-11-21T05:00:00Z`", "JSON"]  # fmt: skip
-CSV: Final = Source(
-    {
-        "`true`": "true", "whole number": "7", "number": _TEXTS["number"], "base64": _TEXTS["base64"],
-        "`2026-11-21`": _TEXTS["date"], "`05:00:00.5`": _TEXTS["time"],
-        "`2026-11-21T05:00:00Z`": _TEXTS["instant"], "JSON": "[1]", "text": _TEXTS["text"],
-    },
-    lambda schema, sample: _has_text(schema) and _parsed("csv", str.encode)(schema, sample),
-    {
-        "number": ["whole number"],
-        "base64": ["`true`"],
-        "JSON": ["`true`", "whole number", "number"],
-        "text": _ALL_TEXTS,
-    },
-)  # fmt: skip
-
-
-def _has_text(schema: RowSchema) -> bool:
-    """Whether the manifest allows the column."""
-    return not any(str(one.type).startswith(("struct", "list", "map")) for one in schema.columns)
-
-
 # by their schemas
 
 
@@ -258,6 +235,5 @@ SOURCES: Final[Mapping[str, Callable[[str], str]]] = {
     "protobuf": PROTOBUF.cell,
     "Thrift": THRIFT.cell,
     "MessagePack": MESSAGEPACK.cell,
-    "CSV, regex": CSV.cell,
 }
 """By head of a column of the table, what returns the cell of a type."""

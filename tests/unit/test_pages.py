@@ -9,8 +9,6 @@ from tests.pages import DOCS, PAGES, broken_links, missing_paths
 
 TESTS = Path(__file__).parents[1]
 
-TESTS = Path(__file__).parents[1]
-
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:

@@ -232,7 +232,7 @@ def _schema(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
     infer.add_argument(
         "--registry-secret",
         metavar="NAME",
-        help="Secret with the login of the registry (docs/manifest.md#specschemaregistry)",
+        help="Secret with the login of the registry (docs/manifest.md#secrets)",
     )
     infer.add_argument(
         "--framing",

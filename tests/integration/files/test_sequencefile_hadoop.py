@@ -11,7 +11,6 @@ from logpersister.formats.base import ObjectIdentity
 from logpersister.formats.sequencefile.settings import SequenceFileSpec
 from logpersister.formats.sequencefile.write import SequenceFileFormat
 from logpersister.ranges import Range, TopicPartition
-from tests.readers import sequencefile
 from tests.readers.messagepack import decode_map
 from tests.unit.formats.samples import Record, batch, cut, encode, many_records
 
@@ -138,40 +137,3 @@ def test_splits_of_any_size(
             pairs.append((key.get() if long_key else key.copyBytes(), reader.getCurrentValue().copyBytes()))
         reader.close()
     assert _decoded(pairs) == _expected(file_format, rows)
-
-
-def test_our_own_reader_reads_what_hadoop_writes(
-    spark: SparkContext, tmp_path: Path, file_format: SequenceFileFormat
-) -> None:
-    """So the reader that verifies elsewhere knows the format, and not only our writer's idea of it."""
-    rows = [*FEW, *MANY[:800]]
-    ours = sequencefile.read(_path(_write(tmp_path, file_format, rows)).read_bytes())
-    theirs = sequencefile.read(_written_by_hadoop(spark, tmp_path / "by-hadoop", file_format, ours).read_bytes())
-    assert (theirs.key_class, theirs.codec) == (ours.key_class, ours.codec)
-    assert theirs.block_compressed == ours.block_compressed
-    assert (theirs.keys, theirs.values) == (ours.keys, ours.values)
-    assert theirs.sync_positions
-
-
-def _written_by_hadoop(
-    spark: SparkContext, path: Path, file_format: SequenceFileFormat, content: sequencefile.SequenceFile
-) -> Path:
-    java: Any = spark._jvm
-    configuration = spark._jsc.hadoopConfiguration()
-    target = java.org.apache.hadoop.fs.Path(path.as_uri())
-    io = java.org.apache.hadoop.io
-    settings = file_format.settings
-    writer = io.SequenceFile.createWriter(
-        target.getFileSystem(configuration),
-        configuration,
-        target,
-        *(java.java.lang.Class.forName(name) for name in _classes(file_format)),
-        getattr(io.SequenceFile.CompressionType, settings.compression_type.upper() if settings.compressed else "NONE"),
-        java.org.apache.hadoop.util.ReflectionUtils.newInstance(
-            java.java.lang.Class.forName("org.apache.hadoop.io.compress.DefaultCodec"), configuration
-        ),
-    )
-    for key, value in zip(content.keys, content.values, strict=True):
-        writer.append(io.LongWritable(key) if isinstance(key, int) else io.BytesWritable(key), io.BytesWritable(value))
-    writer.close()
-    return path

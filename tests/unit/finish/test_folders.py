@@ -4,7 +4,7 @@ from typing import cast
 
 import pytest
 
-from logpersister.finish.folders import content_of, existing_folders, has_folders
+from logpersister.finish.folders import content_of, existing_folders
 from logpersister.finish.positions import Positions
 from logpersister.manifest.blocks.partition_rule import PartitionRule
 from logpersister.plan.intents import CommittedOffset, OffsetMetadata
@@ -15,7 +15,7 @@ from logpersister.storage.facts import ObjectFacts
 from logpersister.storage.finished import FinishedTo, finish_to
 from logpersister.storage.names import object_key
 from logpersister.storage.store import ObjectStore
-from tests.unit.finish.world import GROUP, HOUR_MS, MIDNIGHT_MS, RULES, TOPIC, TOPIC_ID, FakeStore, World, hour
+from tests.unit.finish.world import GROUP, HOUR_MS, MIDNIGHT_MS, RULES, TOPIC, TOPIC_ID, FakeStore, hour
 
 OFFSET = PartitionRule.model_validate({"offset": {"every": 100}})
 
@@ -55,37 +55,11 @@ def test_folders_above_each_have_their_own_and_folders_below_belong_to_them() ->
     ]
 
 
-def test_whether_there_is_one_is_known_by_the_first() -> None:
-    store = bucket(*(f"offset={offset}/{hour(3)}" for offset in range(0, 1000, 100)))
-    of = layout(OFFSET, *RULES)
-    assert has_folders(cast("ObjectStore", store), TOPIC, of, after=None, until=1 << 62)
-    assert store.listings == 3, "offsets, days and hours of one"
-    assert not has_folders(cast("ObjectStore", store), TOPIC, of, after=MIDNIGHT_MS + 24 * HOUR_MS, until=1 << 62)
-
-
 def test_days_that_cannot_have_one_are_not_listed() -> None:
     store = bucket(*(hour(number) for number in range(0, 24 * 3, 12)))
     at = MIDNIGHT_MS + 36 * HOUR_MS
     assert found(store, layout(*RULES), after=at - HOUR_MS, until=at + HOUR_MS) == [hour(36)]
     assert store.listings == 2, "days, and the hours of one"
-
-
-def test_of_months_those_of_years_that_may_have_one_are_listed() -> None:
-    store = bucket(*(f"year={year}/month={month:02}" for year in (2024, 2025, 2026) for month in (2, 3, 12)))
-    levels = (PartitionRule.model_validate({"date": {"granularity": one}}) for one in ("year", "month"))
-    until = MIDNIGHT_MS + 4 * 24 * HOUR_MS  # 2026-04-01
-    assert found(store, layout(*levels), after=MIDNIGHT_MS - 80 * 24 * HOUR_MS, until=until) == [
-        "year=2026/month=02",
-        "year=2026/month=03",
-    ]
-    assert store.listings == 2, "years, and the months of one"
-
-
-def test_others_folders_of_years_that_no_time_zone_knows_are_no_folders_by_time() -> None:
-    """They stand before all others, or behind them: hive's sentinel for "none"."""
-    store = bucket(hour(0), "dt=9999-12-31/hr=00", "dt=0001-01-01/hr=00")
-    for after in (None, MIDNIGHT_MS):
-        assert found(store, layout(*RULES), after=after) == [hour(0)]
 
 
 def test_a_server_that_refuses_every_replacement_is_told() -> None:
@@ -115,13 +89,3 @@ def test_what_counts_in_a_folder() -> None:
     content = content_of(cast("ObjectStore", foreign), GROUP, TOPIC, path, positions, {})
     assert [one.generation for one in content.final] == [9]
     assert content.pending == ()
-
-
-def test_objects_that_are_known_are_not_asked_about() -> None:
-    world = World()
-    world.store_new(0, 0.5, 2)
-    world.at(2)
-    world.look()
-    world.store.facts = None  # type: ignore[assignment, method-assign]
-    world.finisher.publish(world.layout.folder_of(hour(0)), world.finisher.passing.positions(), late=True)  # type: ignore[arg-type]
-    assert world.content(hour(0))["number"] == 1

@@ -1,16 +1,12 @@
 """Which folders are finished when: partitions, idleness, late records, other processes; in a world in memory."""
 
 from collections.abc import Mapping
-from dataclasses import replace
-from itertools import count
-from typing import Any
 
 import pytest
 
 from logpersister.finish.by_hand import SOMETHING_CAME, State, judge
 from logpersister.finish.positions import Positions
 from logpersister.plan.intents import CommittedOffset, OffsetMetadata
-from logpersister.ranges import NewestEvent
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError
 from tests.unit.finish.world import HOUR_MS, MIDNIGHT_MS, OF_A_FIELD, TOPIC, World, hour, spec
@@ -36,27 +32,6 @@ def test_a_folder_is_finished_when_every_partition_has_passed_its_end_and_the_la
     )
     world.produce(1, 1 + 10 / 60)
     assert hours_later(world, 1.5) == [hour(0)], "that record itself need not be stored"
-
-
-def test_partitions_are_done_before_the_folder_is_finished() -> None:
-    """Partition 1 is done with the first two hours, 0 with none; 2 is idle, which is no proof."""
-    world = World(partitions=3)
-    world.produce(0, 0.5, 1.05, 1.1, 1.2)
-    world.produce(1, 0.5, 1.5, 2.5)
-    world.produce(2, 0.5)
-    for number in world.partitions:
-        world.store_range(number, 2 if number == 0 else None)
-    world.at(1.2)
-    world.look()
-    world.at(2.6)
-    assert world.look().waiting is not None
-    assert (world.done(), world.finished()) == ({(hour(0), 1), (hour(1), 1)}, [])
-    written = len(world.store.written)
-    world.look()
-    assert len(world.store.written) == written, "that is said once"
-    world.store_range(0, 3)
-    assert hours_later(world, 2.7) == [hour(0)]
-    assert world.done() == {*((hour(0), number) for number in range(3)), (hour(1), 1)}
 
 
 def test_a_day_is_finished_with_its_hours_by_choice() -> None:
@@ -126,18 +101,6 @@ def test_the_manifest_and_the_marks_are_there_before_the_success_file() -> None:
     assert "finished" in world.store.written[-1], "noted last, so that who dies before it does all of it again"
 
 
-@pytest.mark.parametrize("records", [[], [0.2]])
-def test_an_idle_partition_holds_a_folder_back_for_a_while(records: list[float]) -> None:
-    """One that has no record, and one that has none any more."""
-    world = World(partitions=2)
-    world.produce(0, 0.5, 1.5)
-    world.produce(1, *records)
-    world.store_range(0)
-    world.store_range(1)
-    assert [hours_later(world, at) for at in (1.5, 2, 2.49)] == [[], [], []]
-    assert hours_later(world, 2.5) == [hour(0), hour(1)], "an hour after both were seen first"
-
-
 def test_it_is_said_which_partitions_have_passed_by_a_guess() -> None:
     """Partition 1 is idle; 2 has a record from the future; 3 has no record at all, and 0 passes the first hour only."""
     world = World(partitions=4)
@@ -176,45 +139,8 @@ def test_a_guess_by_a_field_is_said_and_none_by_the_clock() -> None:
     assert [one.guesses for one in by_clock.look().finished] == [{}]
 
 
-def test_types_are_not_listed_again_and_again_while_a_partition_holds_them_back() -> None:
-    world = World(partitions=2, has_types=True)
-    world.store_new(0, 0.2, 0.3, 0.5, 1.5)
-    world.at(1.5)
-    assert world.look().waiting is not None
-    listings = world.store.listings
-    world.at(1.52)
-    look = world.look()
-    assert look.waiting is not None
-    assert look.reason.startswith("partition 1 has no record of")
-    assert world.store.listings == listings + 1, "that of arrivals"
-    world.produce(1, 1.2)
-    assert hours_later(world, 1.53) == [f"type=order/{hour(0)}"]
-
-
 def by_field(partitions: int = 1) -> World:
     return World(partitions, rules=OF_A_FIELD)
-
-
-def test_a_field_that_is_watched_since_now_is_known_with_the_next_range() -> None:
-    """What was stored before, or of another field, says nothing."""
-    world = by_field()
-    world.at(2)
-    world.store_new(0, 0.5, 1.5)
-    (_, committed), of = world.partitions[0].commits[0], world.partitions[0]
-    assert committed.metadata is not None
-    of.committed = CommittedOffset(2, replace(committed.metadata, seen=NewestEvent("other", MIDNIGHT_MS + 9 * HOUR_MS)))
-    assert "(none is known)" in world.look().reason
-    world.store_new(0, 1.6)
-    assert hours_later(world, 2) == [hour(0)]
-
-
-def test_by_a_field_but_by_records_all_the_same() -> None:
-    world = World(spec=spec(trigger="record-time"), rules=OF_A_FIELD)
-    world.at(0.6)
-    world.produce(0, 0.1, 0.5)
-    world.at(1.5)
-    world.store_new(0, 0.7)
-    assert hours_later(world, 1.5) == [hour(0)], "Kafka has a record of half past one"
 
 
 def test_by_the_clock_a_folder_is_finished_when_all_is_stored_that_kafka_had_then() -> None:
@@ -275,23 +201,6 @@ def test_a_late_record_does_not_wait_for_a_folder_of_its_range_that_is_not_finis
     assert (world.content(hour(0))["number"], world.arrivals()) == (2, 0)
 
 
-def test_what_stood_there_when_its_folder_was_finished_is_told_once_it_is_committed() -> None:
-    """It was stored before the folder was over, so nobody has noted that it came."""
-    world = World()
-    world.at(1.1)
-    world.produce(0, 0.5, 1.2, 0.7)
-    world.store_range(0, 2)
-    world.store_range(0, commit=False)
-    assert world.arrivals() == 0
-    assert hours_later(world, 1.3) == [hour(0)]
-    world.look()
-    assert (world.content(hour(0))["records"], world.arrivals()) == (1, 1), "it waits for the commit"
-    world.commit(0, 3)
-    world.look()
-    content = world.content(hour(0))
-    assert (content["number"], content["records"], world.arrivals()) == (2, 2, 0)
-
-
 def raised(world: World) -> None:
     """A higher generation takes over."""
     world.generation += 1
@@ -333,46 +242,6 @@ def test_a_replay_has_no_horizon_before_it_has_passed_what_is_finished() -> None
         assert world.horizon() == (None if offset == 1 else MIDNIGHT_MS + 2 * HOUR_MS)
 
 
-def test_late_records_that_are_appended_need_no_note_of_the_generation() -> None:
-    world = World()
-    world.store_new(0, 0.5, 2)
-    hours_later(world, 2)
-    world.produce(0, 2.5)
-    raised(world)
-    world.partitions.clear()
-    assert world.look().settled_to == MIDNIGHT_MS + HOUR_MS, "Kafka is not even asked"
-
-
-def test_a_look_at_a_slow_bucket_leaves_the_rest_to_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The clock goes on by 25 seconds each time; what has come late is put off, too, and nothing is told twice."""
-    world = World()
-    world.store_new(0, *range(4), 20)
-    world.at(20)
-    seconds = count(0, 25)
-    monkeypatch.setattr(world.finisher, "_clock", lambda: next(seconds))
-    looks = [[one.folder.path for one in world.look().finished] for _ in range(4)]
-    assert len(looks[0]) < 4
-    assert [path for look in looks for path in look] == [hour(number) for number in range(4)]
-    for number in range(4):
-        world.store_new(0, number)
-    late = [world.look() for _ in range(4)]
-    assert (late[0].more, late[-1].more) == (True, False)
-    assert len(late[0].late) < 4
-    assert [world.content(hour(number))["lateRecords"] for number in range(4)] == [1] * 4
-    assert world.arrivals() == 0
-
-
-def test_nothing_is_asked_when_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = World()
-    world.store_new(0, 0.5, 2)
-    hours_later(world, 2)
-    monkeypatch.setattr(world, "describe", None)
-    assert world.look().settled_to == MIDNIGHT_MS + HOUR_MS
-    before = world.store.listings
-    world.look()
-    assert world.store.listings - before <= 3, "arrivals, days, hours of one day"
-
-
 def test_a_look_at_a_long_backlog_lists_no_more_than_it_finishes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("logpersister.finish.look.MOST_FOLDERS", 4)
     world = World()
@@ -383,55 +252,6 @@ def test_a_look_at_a_long_backlog_lists_no_more_than_it_finishes(monkeypatch: py
         assert world.look().more
         assert world.store.listings - before <= 10, "the notes, then twice the days and hours of at most two; 4 folders"
         assert len(world.finished()) == 4 * look
-
-
-def test_notes_that_wait_for_folders_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One partition holds back the folders of all others; each of their ranges has left a note."""
-    world = World(partitions=2)
-    world.produce(0, 0.5, *range(2, 10), 20)
-    world.produce(1, 1.3, 1.5, 20)
-    world.at(20)
-    for end in range(2, 10):
-        world.store_range(0, end)
-    world.store_range(1, 1)
-    world.look()
-    assert (world.finished(), world.arrivals()) == ([hour(0)], 9)
-    read: list[str] = []
-    of_store = world.store.get_json
-
-    def get_json(key: str) -> dict[str, Any] | None:
-        read.append(key)
-        return of_store(key)
-
-    monkeypatch.setattr(world.store, "get_json", get_json)
-    world.look()
-    assert read == [], "those of folders that are not finished are known"
-    world.store_range(0)
-    world.store_range(1)
-    for _ in range(3):
-        world.look()
-    assert (world.finished(), world.arrivals()) == ([hour(number) for number in range(10)], 0)
-    notes = [key for key in read if "/arrivals/" in key]
-    assert len(notes) == len(set(notes)) > 0
-
-
-def test_a_folder_that_comes_while_one_looks_is_not_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A backlog: it is stored and committed between the listing of folders and the question how far partitions are."""
-    world = World()
-    world.at(50)
-    world.produce(0, 5, 3, 7)
-    world.store_range(0, 1)
-    positions = world.finisher.passing.positions
-
-    def slowly() -> Positions:
-        world.store_range(0)
-        return positions()
-
-    monkeypatch.setattr(world.finisher.passing, "positions", slowly)
-    look = world.look()
-    assert [one.folder.path for one in look.finished] == [hour(3), hour(5)]
-    world.look()
-    assert world.content(hour(3))["lateRecords"] == 0
 
 
 @pytest.mark.parametrize(

@@ -12,19 +12,15 @@ import pytest
 import structlog
 
 from logpersister.finish.telling import (
-    LARGEST,
     DelayedError,
     Message,
-    NotTakenError,
     RefusedError,
     Send,
     Telling,
     Told,
-    message,
 )
-from logpersister.storage.finished import FolderContent, FolderObject
 from logpersister.storage.store import ObjectStore
-from logpersister.storage.untold import TABLE, Untold, list_untold
+from logpersister.storage.untold import Untold, list_untold
 from tests.unit.finish.world import GROUP, TOPIC, KilledError, World, before_write, hour, killed, spec
 
 POLICIES = ["manifest", "webhook", "kafka"]
@@ -95,22 +91,6 @@ def test_of_two_numbers_that_were_not_told_only_the_last_one_is() -> None:
     assert untold(world) == [Untold(hour(0), 1), Untold(hour(0), 2), Untold(hour(1), 1)]
     tell(world, receiver)
     assert (receiver.numbers(), untold(world)) == ({hour(0): [2], hour(1): [1]}, [])
-
-
-def test_what_is_not_taken_is_told_again_in_its_order() -> None:
-    world, receiver = told_world(), Receiver()
-    world.look()
-
-    def is_away(_: Message) -> None:
-        raise NotTakenError("webhook http://h: it answered 503")
-
-    receiver.before = is_away
-    with pytest.raises(NotTakenError, match="503"):
-        tell(world, receiver)
-    assert len(untold(world)) == 2
-    receiver.before = lambda _: None
-    tell(world, receiver)
-    assert receiver.numbers() == {hour(0): [1], hour(1): [1]}
 
 
 def test_what_is_delayed_is_told_later_and_keeps_no_other_waiting() -> None:
@@ -186,24 +166,6 @@ def test_what_is_refused_is_told_no_more_and_delays_no_other() -> None:
         assert found is not None
         world.finisher.publish(found, world.finisher.passing.positions(), late=True)
     assert untold(world) == [Untold(hour(0), 1)], "by hand it is told again, and no other"
-
-
-def test_much_to_be_told_is_told_in_several_attempts() -> None:
-    world, receiver = told_world(0.5, 1.5, 2.5, 4), Receiver()
-    world.look()
-    seconds = count(0, 40)
-    assert tell(world, receiver, lambda: next(seconds)).more
-    assert 0 < len(receiver.taken) < 3
-    tell(world, receiver)
-    assert receiver.numbers() == {hour(number): [1] for number in range(3)}
-
-
-def test_a_folder_whose_note_was_deleted_is_forgotten() -> None:
-    world, receiver = told_world(), Receiver()
-    world.look()
-    del world.store.documents[f"raw/_logpersister/{GROUP}/finished/{TOPIC}/{hour(0)}.json"]
-    tell(world, receiver)
-    assert (receiver.numbers(), untold(world)) == ({hour(1): [1]}, [])
 
 
 @pytest.mark.parametrize("late", [False, True])
@@ -286,22 +248,3 @@ def check_told(world: World, receiver: Receiver) -> None:
     assert max(numbers[hour(0)]) == 2
     note = world.store.documents[f"raw/_logpersister/{GROUP}/finished/{TOPIC}/{hour(0)}.json"][0]
     assert (note["number"], note["told"]["webhook"]) == (2, 2)
-
-
-def test_a_document_that_is_too_large_comes_without_its_objects() -> None:
-    objects = tuple(FolderObject(f"1_0_{at:020d}.txt.gz", 0, 1, at, 1, 10) for at in range(9000))
-    content = FolderContent(TOPIC, hour(0), "2026-03-28T01:00:00Z", 3, {0: 9000}, objects)
-    world = World()
-    whole = message(cast("ObjectStore", world.store), GROUP, content)
-    document = json.loads(whole.body)
-    assert len(whole.body) < LARGEST
-    assert "objects" not in document
-    assert (document["objectsLeftOut"], document["records"], document["number"]) == (True, 9000, 3)
-
-
-def test_a_table_is_told_of_each_number_of_a_folder_beside_the_others() -> None:
-    world = told_world()
-    world.finisher = world.new_finisher(registers=True)
-    world.look()
-    notes = list_untold(cast("ObjectStore", world.store), GROUP, TABLE)[TOPIC]
-    assert sorted(notes) == [Untold(hour(0), 1), Untold(hour(1), 1)] == untold(world)

@@ -11,8 +11,6 @@ import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
-import logpersister_native as native
-from logpersister.formats.avro.container import BLOCK_BYTES
 from logpersister.formats.avro.read import AvroRows
 from logpersister.formats.damage import ContentError
 from logpersister.formats.file_rows import plain
@@ -123,29 +121,6 @@ def test_everything_of_a_record_can_be_kept() -> None:
     assert [list(one.values())[:4] for one in rows] == [[b"\xff", "clicks", 3, 7], [b"", "clicks", 3, 9]]
     assert [one["kafka_timestamp"] and one["kafka_timestamp"].timestamp() for one in rows] == [None, 1_795_237_200.123]
     assert [[(one["key"], one["value"]) for one in row["kafka_headers"]] for row in rows] == headers
-
-
-def test_blocks_have_a_size_and_a_marker_of_the_object() -> None:
-    content = encode(make_format(output_of("none")), [batch(many_records(2 * BLOCK_BYTES))])
-    blocks = list(fastavro.block_reader(io.BytesIO(content)))
-    assert [one.num_records > 0 for one in blocks] == [True] * 3
-    marker = content[-16:]
-    assert content.count(marker) == len(blocks) + 1
-    assert marker != encode(make_format(output_of("none")), [batch([])], IDENTITY.__class__(IDENTITY.range, ""))[-16:]
-
-
-def test_what_cannot_be_written_is_told() -> None:
-    def told(field: "pa.Field[Any]", value: Any) -> str:
-        with pytest.raises(ValueError, match=r"^a") as error:
-            array = pa.array([value], field.type)
-            native.avro_datums(pa.RecordBatch.from_arrays([array], schema=pa.schema([field])))
-        return str(error.value)
-
-    assert told(pa.field("a", pa.uint8()), 1) == "a: the type UInt8 cannot be written"
-    inner = pa.list_(pa.field("element", pa.struct([pa.field("b", pa.uint8())])))
-    assert told(pa.field("a", inner), [{"b": 1}]) == "a.element.b: the type UInt8 cannot be written"
-    late = pa.field("a", pa.timestamp("s", "UTC"))
-    assert told(late, 2**62) == "a: a timestamp beyond what milliseconds can count"
 
 
 @pytest.mark.parametrize("compression", COMPRESSIONS["avro"])

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from itertools import count
 from unittest import mock
 
 import pytest
@@ -63,19 +62,6 @@ def test_the_end_of_the_range_is_not_in_the_bytes(file_format: Format) -> None:
     longer = Range(IDENTITY.range.partition, IDENTITY.range.start, IDENTITY.range.end + 1)
     few = [MANY.slice(0, 50)]
     assert encode(file_format, few, ObjectIdentity(longer, IDENTITY.path)) == encode(file_format, few)
-
-
-@examples(100)
-@given(sizes=st.lists(st.integers(0, 60), max_size=30), chunk=st.integers(1, 50))
-def test_chunks_have_one_size_whatever_comes_in(sizes: list[int], chunk: int) -> None:
-    bytes_of = count()
-    pieces = [bytes(next(bytes_of) % 251 for _ in range(size)) for size in sizes]
-    chunks = compression.Chunks(chunk)
-    whole = [bytes(ready) for piece in pieces for ready in chunks.add(piece)]
-    rest = bytes(chunks.rest())
-    assert {len(each) for each in whole} <= {chunk}
-    assert len(rest) < chunk
-    assert b"".join([*whole, rest]) == b"".join(pieces)
 
 
 _SCRIPT = "import sys; from tests.unit.formats.events import native_files; sys.stdout.buffer.write(native_files())"

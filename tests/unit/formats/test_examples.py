@@ -71,7 +71,6 @@ CASES: Final[Mapping[str, Case]] = {
         {b"{}": ("missing", "id"), b'{"id": 1, "at": "2026-11-24T12:00:00Z", "geo": {}}': ("missing", "geo.country")},
     ),
     "orc": Case(ORDER, "dt=2026-11-24", ORDER_ROW),
-    "avro-files": Case(ORDER, "dt=2026-11-24", ORDER_ROW),
     "lenient": Case(
         b'{"id": "7", "@timestamp": "2026-11-24T12:00:00Z", "user": {"phone": 123, "zip": 1}, "x": "\xff", "id": "8"}',
         "dt=2026-11-24",

@@ -104,16 +104,6 @@ def test_values_that_were_checked_to_be_json_stand_there_as_json() -> None:
     ]
 
 
-def test_rows_have_the_fields_of_the_schema() -> None:
-    value = b'{"tags": [{"a": {"x": 1}, "b": {"any": [1]}}], "n": 7, "raw": "AAE=", "at": 1795237200, "other": 1}'
-    written = files(output_of(), batch([Record(1, 5, b"k", value)]), JSON, SCHEMA)
-    assert lines(written[""]) == [
-        {"n": 7, "at": "2026-11-21T05:00:00.000Z", "tags": [{"a": {"x": 1}, "b": {"any": [1]}}], "raw": "AAE="}
-    ]
-    with_key = files(output_of(kafkaColumns=["key"]), batch([Record(1, 5, b"k", value)]), JSON, SCHEMA)
-    assert [list(line)[-1] for line in lines(with_key[""])] == ["kafka_key"]
-
-
 _payload = st.none() | st.binary(max_size=40) | st.text(max_size=20).map(str.encode)
 
 

@@ -15,7 +15,6 @@ from logpersister.formats.damage import ContentError
 from logpersister.formats.file_rows import plain_type
 from logpersister.formats.orc.instants import with_whole_seconds
 from logpersister.formats.orc.read import FarInstantError, OrcRows, has_far_instants
-from logpersister.formats.orc.structs import with_whole_structs
 from logpersister.formats.orc.write import GROUP_BYTES, with_calendar
 from logpersister.formats.registry import make_format
 from logpersister.manifest.blocks.output import OutputSpec
@@ -120,60 +119,12 @@ def test_structs_of_any_part_of_the_rows_are_those_of_their_records(type_: str, 
     assert [one["geo"] for one in rows_of(read(content))] == plain(wanted)
 
 
-@pytest.mark.parametrize("begin", [0, 1, 3])
-def test_fields_are_null_where_their_struct_is(begin: int) -> None:
-    """Also where they had values of their own, and where no outermost struct is null."""
-    inner: Any = cast("Any", pa.StructArray.from_arrays)(
-        [pa.array(range(9)), pa.array(["a"] * 9)], names=["n", "text"], mask=pa.array([True, False, False] * 3)
-    )
-    outer: Any = pa.StructArray.from_arrays([inner, pa.array(range(9))], names=["inner", "n"])
-    lists: Any = pa.ListArray.from_arrays(pa.array([*range(9), 9], pa.int32()), outer)
-    maps: Any = cast("Any", pa.MapArray.from_arrays)(pa.array([*range(9), 9], pa.int32()), pa.array(["k"] * 9), outer)
-    table = pa.table({"struct": outer, "list": lists, "map": maps, "flat": pa.array(range(9))}).slice(begin)
-    whole = with_whole_structs(table)
-    assert whole.equals(table)
-    assert cast("Any", whole.column("flat").chunk(0)).offset == begin, "what has no struct is not copied"
-    sink = io.BytesIO()
-    orc.write_table(whole, sink)
-    assert read(sink.getvalue()).to_pylist() == table.to_pylist()
-
-
-def test_columns_and_rows() -> None:
-    content = written()[""]
-    good = [one for one in RECORDS if one.value is not None and (one.offset - 100) % 11 not in (5, 7)]
-    table = read(content)
-    assert table.column_names == ["n", "at", "text", "tags", *(f"kafka_{name}" for name in EVERYTHING)]
-    assert table.column("kafka_offset").to_pylist() == [one.offset for one in good]
-    assert table.column("n").to_pylist() == [one.offset - 100 for one in good]
-    assert table.schema.field("at").type == pa.timestamp("ns", "UTC")
-    own = verified(content)
-    assert [one["text"] for one in own] == table.column("text").to_pylist()
-    assert [one["tags"] and one["tags"][0]["b"] for one in own] == [
-        one and one[0]["b"] for one in table.column("tags").to_pylist()
-    ]
-    opened = orc.ORCFile(io.BytesIO(content))
-    assert (opened.compression, opened.writer, opened.nstripes) == ("ZSTD", "ORC_CPP", 1)
-
-
 def test_stripes_end_with_the_group_that_fills_them() -> None:
     output = output_of("none", stripeBytes="256Ki")
     content = encode(make_format(output), [batch(many_records(3 * GROUP_BYTES))])
     opened = orc.ORCFile(io.BytesIO(content))
     assert opened.nstripes > 3
     assert sum(opened.read_stripe(one).num_rows for one in range(opened.nstripes)) == len(verified(content))
-
-
-def test_texts_that_repeat_are_in_a_dictionary() -> None:
-    def stored(texts: list[str]) -> int:
-        schema = RowSchema(fields=(FieldSpec(name="text", type="string"),))
-        records = batch([Record(n, 5, None, b'{"text": "%s"}' % text.encode()) for n, text in enumerate(texts)])
-        content = files(output_of("none", kafkaColumns=[]), [records], schema)[""]
-        assert [one["text"] for one in verified(content)] == texts == read(content).column("text").to_pylist()
-        return len(content)
-
-    chance = random.Random(5)
-    words = [f"{chance.random():.50f}" for _ in range(20_000)]
-    assert stored(words) > 20 * stored([words[n % 20] for n in range(20_000)])
 
 
 def test_quarantine_keeps_what_is_needed_to_put_records_right() -> None:
@@ -198,11 +149,6 @@ def test_files_say_by_which_calendar_they_count(compression: str) -> None:
         tail = content[-2000:]
         pieces = [tail[begin : begin + length] for begin in range(0, len(tail), length)]
         assert b"".join(with_calendar(pieces)) == b"".join(with_calendar([tail]))
-
-
-def test_another_writer_s_postscript_is_refused() -> None:
-    with pytest.raises(ValueError, match="does not begin with the length of the footer"):
-        list(with_calendar([b"x\x10\x00ORC\x05"]))
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
@@ -253,24 +199,6 @@ def _addresses(rows: pa.RecordBatch) -> list[list[int]]:
 
 def _plain(schema: pa.Schema) -> pa.Schema:
     return pa.schema([pa.field(one.name, plain_type(one.type)) for one in schema])
-
-
-@pytest.mark.parametrize("compression", COMPRESSIONS["orc"])
-def test_instants_of_each_unit_are_read_by_pyarrow(compression: str) -> None:
-    """Those that it has nanoseconds for: it refuses a file with others, which Spark reads in tests/integration."""
-    units = ("s", "ms", "us", "ns")
-    texts = ["1677-09-22T00:00:00Z", "1969-12-31T23:59:59Z", "1970-01-01T00:00:00.123456789Z", "2262-04-11T23:47:16.5Z"]
-    told = [-9_223_286_400 * 10**9, -(10**9), 123_456_789, 9_223_372_036_500_000_000]
-    types = {f"{unit}_{shape}": type_.format(unit) for unit in units for shape, type_ in SHAPES.items()}
-    schema = RowSchema(fields=tuple(FieldSpec(name=name, type=type_) for name, type_ in types.items()))
-    values = [{name: [text] if name.endswith("list") else text for name in types} for text in texts]
-    records = batch([Record(100 + at, 5, None, json.dumps(one).encode()) for at, one in enumerate(values)])
-    (content,) = files(output_of(compression), [records], schema).values()
-    for place, row in enumerate(rows_of(orc.read_table(io.BytesIO(content)))):
-        for name in types:
-            unit = 10 ** (9 - 3 * units.index(name.split("_")[0]))
-            expected = told[place] // unit * unit
-            assert row[name] == ([expected] if name.endswith("list") else expected), (name, texts[place])
 
 
 def test_instants_beyond_nanoseconds_are_not_read_and_told() -> None:

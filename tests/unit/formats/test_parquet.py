@@ -18,7 +18,7 @@ from logpersister.values.field import FieldSpec
 from logpersister.values.row_schema import AS_THEY_ARE, RowSchema
 from tests.examples import examples
 from tests.unit.formats.events import EVERYTHING, RECORDS, SCHEMA, assert_quarantined, files
-from tests.unit.formats.samples import IDENTITY, Record, batch, cut, encode, settings_of
+from tests.unit.formats.samples import Record, batch, cut, encode, settings_of
 
 
 def output_of(**parquet: Any) -> OutputSpec:
@@ -62,21 +62,6 @@ def test_options_of_columns_reach_the_files_and_change_no_row() -> None:
     assert key.bloom_filter_offset
 
 
-@pytest.mark.parametrize(
-    "type_",
-    [
-        *("int8", "int64", "float32", "float64", "string", "date", "json", "binary[base64]", "time[ms]", "time[us]"),
-        *("timestamp[s]", "timestamp[ns]", "decimal(5,2)", "decimal(38,0)"),
-    ],
-)
-def test_each_type_can_have_a_bloom_filter(type_: str) -> None:
-    schema = RowSchema(fields=(FieldSpec(name="a", type=f"struct<b: {type_}>"),))
-    output = output_of(bloomFilters=[{"field": "a.b"}])
-    (content,) = files(output, [batch([Record(1, 5, None, b"{}")])], schema).values()
-    column: Any = pq.ParquetFile(io.BytesIO(content)).metadata.row_group(0).column(0)
-    assert column.bloom_filter_offset
-
-
 @pytest.mark.parametrize("distinct", [1, 100, 50_000, 65_536, 1_000_000])
 def test_what_filters_take_is_held_back(distinct: int) -> None:
     filters = (BloomFilterSpec(field="value", distinct=distinct), BloomFilterSpec(field="kafka_key", distinct=7))
@@ -88,29 +73,8 @@ def test_what_filters_take_is_held_back(distinct: int) -> None:
     assert 0 <= in_file[0] - in_file[1] - held_back < more
 
 
-def test_columns_and_rows() -> None:
-    good = [one for one in RECORDS if one.value is not None and (one.offset - 100) % 11 not in (5, 7)]
-    table = read(WHOLE[""])
-    assert table.column_names == ["n", "at", "text", "tags", *(f"kafka_{name}" for name in EVERYTHING)]
-    assert not table.schema.field("n").nullable
-    assert table.column("kafka_offset").to_pylist() == [one.offset for one in good]
-    assert table.column("n").to_pylist() == [one.offset - 100 for one in good]
-    assert table.column("kafka_timestamp").cast(pa.int64()).to_pylist() == [
-        None if one.timestamp == -1 else one.timestamp for one in good
-    ]
-    assert set(table.column("kafka_topic").to_pylist()) == {IDENTITY.range.partition.topic}
-    metadata = pq.ParquetFile(io.BytesIO(WHOLE[""])).metadata
-    assert metadata.num_row_groups > 2
-
-
 def test_quarantine_keeps_what_is_needed_to_put_records_right() -> None:
     assert_quarantined(read(files(output_of(kafkaColumns=[]), [batch(RECORDS)])[QUARANTINE]).to_pylist())
-
-
-def test_without_a_schema_the_reason_is_told_too() -> None:
-    table = read(files(output_of(), [batch(RECORDS)], AS_THEY_ARE)[QUARANTINE])
-    assert set(table.column("reason").to_pylist()) == {"not_json"}
-    assert table.column("field").null_count == table.num_rows
 
 
 @pytest.mark.parametrize(("schema", "first"), [(AS_THEY_ARE, "value"), (SCHEMA, "n")], ids=["values", "rows"])

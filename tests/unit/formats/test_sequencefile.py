@@ -1,7 +1,6 @@
 """Format sequencefile, read by a reader of our own (tests/integration has Hadoop's)."""
 
 import struct
-from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -92,14 +91,6 @@ def test_byte_by_byte() -> None:
     )
 
 
-def test_offset_as_long_writable() -> None:
-    content = encode(SequenceFileFormat(SequenceFileSpec(compression="none")), [batch([Record(2**40, 5, b"k", b"v")])])
-    assert content.startswith(
-        b"SEQ\x06\x21org.apache.hadoop.io.LongWritable\x22org.apache.hadoop.io.BytesWritable\x00\x00"
-    )
-    assert content.endswith(struct.pack(">iiqi", 8 + 4 + 1, 8, 2**40, 1) + b"v")
-
-
 def test_the_sync_marker_names_the_object() -> None:
     def marker(topic: str, partition: int, start: int, path: str) -> bytes:
         identity = ObjectIdentity(Range(TopicPartition(topic, partition), start, 10_000), path)
@@ -115,12 +106,3 @@ def test_the_sync_marker_names_the_object() -> None:
     assert len(markers) == 5
     assert {len(each) for each in markers} == {16}
     assert marker("clicks", 1, 11, "") == bytes.fromhex("5f3cb888a0f9ee43dc2445b92232b3b3")
-
-
-def test_compression_type_means_nothing_without_compression() -> None:
-    whole = [batch(many_records(50_000))]
-    units: tuple[Literal["block", "record"], ...] = ("block", "record")
-    by_block, by_record = (
-        encode(SequenceFileFormat(SequenceFileSpec(compression="none", compression_type=unit)), whole) for unit in units
-    )
-    assert by_block == by_record

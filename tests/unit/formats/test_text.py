@@ -18,7 +18,7 @@ from logpersister.formats.text.settings import TextSpec
 from logpersister.formats.text.write import TextFormat
 from logpersister.ranges import Range, TopicPartition
 from tests.examples import examples
-from tests.unit.formats.samples import Record, batch, cut, encode, many_records, records
+from tests.unit.formats.samples import Record, batch, cut, encode, records
 
 
 def _records(*values: bytes | None) -> list[Record]:
@@ -51,13 +51,6 @@ def test_every_value_and_a_delimiter(compression: Compression, rows: list[Record
     assert _decompress(compression, content) == expected
 
 
-@pytest.mark.parametrize("compression", get_args(Compression))
-def test_large_content(compression: Compression) -> None:
-    rows = [*many_records(1_500_000), Record(9_999_999, 0, None, bytes(3_000_000))]
-    expected = b"".join(row.value + b"\n" for row in rows if row.value is not None)
-    assert _decompress(compression, encode(TextFormat(TextSpec(compression=compression)), [batch(rows)])) == expected
-
-
 def test_memory_is_used_again_once_nobody_reads_it() -> None:
     def pieces(letter: bytes) -> list[Bytes]:
         encoder = TextFormat(PLAIN).encoder(ObjectIdentity(Range(TopicPartition("t", 0), 0, 1), ""))
@@ -76,24 +69,6 @@ def test_memory_is_used_again_once_nobody_reads_it() -> None:
     assert before & places(third)
     assert b"".join(second) == (b"b" * 999 + b"\n") * 5000
     assert b"".join(third) == (b"c" * 999 + b"\n") * 5000
-
-
-@pytest.mark.parametrize("delimiter", ["\n", "\r\n", "\x00", "\x1e", "--", "¶"])
-def test_delimiter(delimiter: str) -> None:
-    written = _text(TextSpec(compression="none", delimiter=delimiter), b"a", b"", b"c")
-    assert written.decode() == f"a{delimiter}{delimiter}c{delimiter}"
-
-
-def test_a_delimiter_in_a_value_is_kept_by_default() -> None:
-    """The bytes are all there; a reader counts three lines for two records."""
-    assert _text(PLAIN, b"one\ntwo", b"three") == b"one\ntwo\nthree\n"
-
-
-def test_escaped_values_read_like_c() -> None:
-    escaped = TextSpec(compression="none", delimiter_in_value="escape")
-    assert _text(escaped, b"one\ntwo", b"a\\nb", b'{"a": "\\""}') == b'one\\ntwo\na\\\\nb\n{"a": "\\\\""}\n'
-    separator = escaped.model_copy(update={"delimiter": "\r\x1e"})
-    assert _text(separator, b"a\rb\x1e\n") == b"a\\rb\\x1e\n\r\x1e"
 
 
 @examples(200)
@@ -119,11 +94,3 @@ def test_gzip_is_one_member_without_time_or_name() -> None:
     content = _text(TextSpec(compression="gzip"), b"a")
     assert content[:10] == b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
     assert subprocess.run(["gzip", "-dc"], input=content, capture_output=True, check=True).stdout == b"a\n"
-
-
-def test_zstd_has_a_checksum() -> None:
-    content = _text(TextSpec(compression="zstd"), b"a" * 1000)
-    assert zstandard.get_frame_parameters(content).has_checksum
-    damaged = content[:-1] + bytes([content[-1] ^ 1])
-    with pytest.raises(zstandard.ZstdError):
-        _decompress("zstd", damaged)

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from logpersister.cli.check.spec import unused_findings
 from logpersister.forms.problems import ManifestError
 from logpersister.manifest.revisions.revision import reached_like, resource_of, revision_of
 from logpersister.manifest.secrets import Secrets
@@ -52,17 +51,6 @@ def test_the_column_of_headers_is_one_of_each_entry_with_a_schema() -> None:
     assert [f"{one.name} {one.type}" for one in first.row_schema.columns] == ["id int64", "header struct<a: int32>"]
     assert [one.name for one in first.row_schema.without_key.columns] == ["id"]
     assert second.row_schema == AS_THEY_ARE
-
-
-def test_numbers_of_frames_are_columns_of_their_size() -> None:
-    frame = {"type": {"at": 0, "bytes": 2, "column": "kind"}, "timestamp": {"at": 2, "bytes": 8, "column": "at"}}
-    types = {"frame": {**frame, "body": {"lengthAt": 10}}, "entries": [{"names": ["1"], "value": ID}]}
-    first, _ = accepted({"spec.types": types, "spec.output": {"parquet": {}}}).spec.of_types()
-    assert [f"{one.name} {one.type}" for one in first.row_schema.columns] == [
-        "id int64",
-        "kind int16",
-        "at timestamp[ms]",
-    ]
 
 
 def test_an_entry_has_the_messages_of_the_topic() -> None:
@@ -129,48 +117,10 @@ def test_an_entry_asks_the_registry_of_the_topic() -> None:
     assert open_schemas(accepted({}).model_copy(update={"spec": spec}), Secrets({})) is None, "no columns are asked for"
 
 
-def test_an_override_with_a_value_has_no_types_and_may_have_a_limit_of_its_own() -> None:
-    spec = accepted(
-        {
-            "spec.kafka.topics": ["clicks", "raw"],
-            "spec.quarantine": {"holdAbove": "7%"},
-            "spec.overrides": [{"topics": ["raw"], "value": {"json": {}}, "quarantine": {"holdAbove": "5%"}}],
-            **types(NAMED),
-        }
-    ).spec
-    assert spec.for_topic("raw").types is None
-    assert spec.for_topic("clicks").types == spec.types
-    assert (spec.hold_above("clicks"), spec.hold_above("raw")) == (7, 5)
-
-
 CONTRADICTIONS: list[tuple[dict[str, Any], str, str]] = [
     (types(NAMED, key=True), "spec.types", "needs exactly one of header, key, field, frame"),
     (types({"names": ["a"], "pattern": "a"}), "spec.types.entries[0]", "needs exactly one of names and pattern"),
-    (types({}), "spec.types.entries[0]", "needs exactly one of names and pattern"),
-    (
-        {
-            "spec.finish": {},
-            "spec.output": {"partitionBy": [{"date": {"granularity": "day"}}]},
-            **types({"names": ["a"], "output": {"text": {}}}),
-        },
-        "spec.finish",
-        "needs folders by time",
-    ),
-    (
-        {
-            "spec.table": {
-                "format": "iceberg",
-                "catalog": {"type": "rest", "uri": "http://c:8181"},
-                "name": "a.{topic}",
-            },
-            **types(NAMED),
-        },
-        "spec.table.name",
-        "has the placeholder of types without spec.types, or spec.types without it",
-    ),
     (types({**NAMED, "action": "drop"}), "spec.types.entries[0].action", "its records are not stored"),
-    (types({"names": ["a"], "folder": "f", "action": "quarantine"}), "spec.types.entries[0].action", "not stored"),
-    (types(NAMED, NAMED), "spec.types.entries[1].names[0]", "already named by spec.types.entries[0]"),
     (types({"pattern": "a"}, NAMED), "spec.types.entries[1].names[0]", "already named by spec.types.entries[0]"),
     (types(NAMED, {"names": ["b"], "folder": "a"}), "spec.types.entries[1].folder", "folder of spec.types.entries[0]"),
     (types({"names": ["ü" * 51]}), "spec.types.entries[0].names[0]", "takes more than 100 bytes"),
@@ -200,26 +150,11 @@ CONTRADICTIONS: list[tuple[dict[str, Any], str, str]] = [
         "spec.types.entries[0].value",
         "hides fields",
     ),
-    (types({"names": ["a"], "value": {"csv": {}}}), "spec.types.entries[0].value.csv.fields", "is missing"),
     (types(NAMED, others={"action": "store", "folder": "f"}), "spec.types.others.folder", "is an unknown field"),
     (types({"names": ["a"]}, header=None, schemaName="record"), "spec.types.schemaName", "has no such header"),
-    (
-        {
-            "spec.value": {"protobuf": {"schema": "message M { optional int64 id = 1; }"}},
-            **types({"names": ["a"]}, header=None, schemaName="record"),
-        },
-        "spec.types.schemaName",
-        "has no such header",
-    ),
-    (
-        {"spec.value": {"avro": {}}, **types({"names": ["a"]}, header=None, schemaName="record")},
-        "spec.value.avro.schema",
-        "is missing",
-    ),
     (types({"names": ["a"]}, header=None, any={}), "spec.types", "spec.value is none"),
     (in_messages({"any": {"field": "evnt"}}), "spec.types.any.field", "message Envelope has no field evnt"),
     (in_messages({"any": {"field": "order"}}), "spec.types.any.field", "field order is a Order"),
-    (in_messages({"any": {"field": "many"}}), "spec.types.any.field", "field Envelope.many is no single message"),
     (
         in_messages({"oneof": {"name": "payload"}})
         | {"spec.types": {"oneof": {"name": "payload"}, "entries": [{"names": ["order", "ordr"]}]}},
@@ -227,11 +162,6 @@ CONTRADICTIONS: list[tuple[dict[str, Any], str, str]] = [
         '"ordr" is not in the message of spec.value; name a field of the oneof (order), or remove it',
     ),
     (in_messages({"oneof": {"name": "order.of"}}), "spec.types.oneof.name", "message Order has no oneof of"),
-    (
-        in_messages({"oneof": {"name": "payload"}}, message="Odrer"),
-        "spec.types.entries[0].value.protobuf.message",
-        '"Odrer" cannot be the columns: the schema has no such message; did you mean Order?',
-    ),
     (in_messages({"any": {}}), "spec.types.entries[0]", "spec.value.protobuf.schema, which then is missing"),
     (
         in_messages({"any": {}}, message="Order", registry={"url": "http://r:8081"}),
@@ -254,22 +184,11 @@ CONTRADICTIONS: list[tuple[dict[str, Any], str, str]] = [
         "of the name of the column ID, which spec.types adds",
     ),
     (
-        {
-            "spec.types": {
-                "frame": {**FRAME, "type": {"at": 0, "column": "Id"}},
-                "entries": [{"names": ["1"], "value": ID}],
-            }
-        },
-        "spec.types.entries[0].value",
-        "of the name of the column Id, which spec.types adds",
-    ),
-    (
         in_messages({"any": {"column": "whole"}})
         | {"spec.value": {"protobuf": {"registry": {"url": "http://r:8081"}}}},
         "spec.types",
         "but spec.value declares no columns",
     ),
-    ({"spec.value": {"protobuf": {"message": "M"}}}, "spec.value.protobuf.schema", "is missing"),
     (
         {"spec.types": {"frame": FRAME, "entries": [{"names": ["click"]}]}},
         "spec.types.entries[0].names[0]",
@@ -321,10 +240,3 @@ def test_folders_may_be_by_a_field_that_every_type_declares() -> None:
     for entry in (NAMED, {"names": ["view"]}):
         with pytest.raises(ManifestError, match=r"entries\[1\].*cannot name folders"):
             accepted(changes | types(click, entry))
-
-
-def test_a_column_of_what_parsers_get_whole_is_pointless() -> None:
-    spec = accepted(in_messages({"oneof": {"name": "payload", "column": "whole"}})).spec
-    assert [one.message for one in unused_findings(spec)] == ["without effect here: spec.types.oneof.column"]
-    assert spec.types is not None
-    assert spec.types.column_of_values is None

@@ -41,18 +41,6 @@ def test_a_topic_whose_override_has_no_date_has_no_folders_to_finish() -> None:
     assert spec.for_topic("b").finish is None
 
 
-def test_only_an_override_has_folders_by_time() -> None:
-    others = {"topics": ["b"], "output": {"partitionBy": [DAY]}}
-    spec = accepted(finishing([], **{"spec.kafka.topics": ["a", "b"], "spec.overrides": [others]})).spec
-    assert spec.for_topic("b").finish == FinishSpec()
-
-
-def test_an_override_with_levels_that_do_not_stand_together_is_refused() -> None:
-    others = {"topics": ["b"], "output": {"partitionBy": [DAY, OFFSET, HOUR]}}
-    found = problems(finishing([DAY], **{"spec.kafka.topics": ["a", "b"], "spec.overrides": [others]}))
-    assert any(NONE in str(one) for one in found)
-
-
 def test_a_topic_of_the_group_is_told_of_nothing() -> None:
     told = {"policy": ["kafka"], "kafka": {"topic": "a"}}
     (found,) = problems(finishing([DAY], **{"spec.kafka.topics": ["a"], "spec.finish": told}))

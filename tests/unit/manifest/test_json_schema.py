@@ -40,50 +40,34 @@ TYPES: list[tuple[Json, str]] = [
     ({"type": "integer"}, "int64!"),
     ({"type": "number"}, "float64!"),
     ({"type": "boolean"}, "bool!"),
-    ({"type": "null"}, "json"),
     ({"type": ["string", "null"]}, "string"),
     ({"type": ["integer", "number"]}, "float64!"),
-    ({"type": ["integer", "string"]}, "json!"),
     (True, "json"),
-    (False, "json"),
     ({}, "json"),
-    ({"description": "anything", "minLength": 3}, "json"),
     # formats
     ({"type": "string", "format": "date"}, "date!"),
     ({"type": ["null", "string"], "format": "date-time"}, "timestamp[us]"),
     ({"type": "string", "format": "time"}, "string!"),
-    ({"type": "string", "format": "uuid"}, "string!"),
-    ({"type": "string", "format": "email"}, "string!"),
     ({"type": "string", "contentEncoding": "base64"}, "binary[base64]!"),
-    ({"format": "date"}, "json"),
     ({"type": "integer", "format": "date"}, "int64!"),
     # ranges of whole numbers
-    ({"type": "integer", "minimum": 0, "maximum": 255}, "int64!"),
     ({"type": "integer", "minimum": -(2**63), "maximum": 2**63 - 1}, "int64!"),
     ({"type": "integer", "maximum": 2**64 - 1}, "decimal(20,0)!"),
     ({"type": "integer", "exclusiveMinimum": -(10**37)}, "decimal(38,0)!"),
     ({"type": "integer", "maximum": 10**38}, "json!"),
     ({"type": "integer", "maximum": 1e3, "exclusiveMaximum": True}, "int64!"),
-    ({"type": "number", "maximum": 2**70}, "float64!"),
     # values by name
     ({"enum": ["a", "b"]}, "string!"),
     ({"enum": ["a", None]}, "string"),
     ({"enum": [1, 2]}, "int64!"),
-    ({"enum": [1, 2.5]}, "float64!"),
     ({"enum": [2**63]}, "decimal(19,0)!"),
-    ({"enum": ["a", 1]}, "json!"),
     ({"const": True}, "bool!"),
-    ({"const": None}, "json"),
-    ({"enum": [{"a": 1}]}, "json!"),
     # lists and maps
     ({"type": "array", "items": {"type": "string"}}, "list<string not null>!"),
     ({"type": "array", "items": {"type": ["integer", "null"]}}, "list<int64>!"),
     ({"type": "array"}, "list<json>!"),
-    ({"items": {"type": "string"}}, "list<string not null>"),
-    ({"type": "array", "items": [{"type": "string"}]}, "json!"),
     ({"type": "array", "prefixItems": [{"type": "string"}]}, "json!"),
     ({"type": "object"}, "json!"),
-    ({"type": "object", "additionalProperties": False}, "json!"),
     ({"type": "object", "additionalProperties": {"type": "number"}}, "map<string, float64 not null>!"),
     ({"additionalProperties": {"type": ["number", "null"]}}, "map<string, float64>"),
     ({"type": "object", "patternProperties": {"^a": {"type": "string"}}}, "json!"),
@@ -99,10 +83,7 @@ TYPES: list[tuple[Json, str]] = [
     ({"anyOf": [{"type": "string"}, {"type": "null"}]}, "string"),
     ({"oneOf": [{"type": "null"}, {"type": "string", "format": "date-time"}]}, "timestamp[us]"),
     ({"oneOf": [{"type": "integer"}, {"type": "number"}]}, "float64!"),
-    ({"oneOf": [{"type": "string"}, {"type": "integer"}]}, "json!"),
     ({"oneOf": [{"type": "string"}, {"type": "string", "format": "date"}]}, "string!"),
-    ({"oneOf": [{"const": "a"}, {"const": "b"}]}, "string!"),
-    ({"anyOf": [{"type": "string"}, True]}, "json"),
     ({"type": "string", "oneOf": [{"minLength": 1}, {"const": ""}]}, "string!"),
     (
         {
@@ -113,11 +94,9 @@ TYPES: list[tuple[Json, str]] = [
         "struct<a: string>!",
     ),
     ({"type": "object", "oneOf": [{"properties": {"a": {"type": "string"}}}, {"properties": {"b": True}}]}, "json!"),
-    ({"oneOf": [{"type": "object", "properties": {"a": True}}, {"type": "null"}]}, "struct<a: json>"),
     # all of several
     ({"allOf": [{"type": "string"}, {"format": "date"}]}, "date!"),
     ({"allOf": [{"type": ["string", "null"]}, {"type": ["string", "integer"]}]}, "string!"),
-    ({"allOf": [{"type": "number"}, {"type": "integer"}]}, "int64!"),
     (
         {
             "allOf": [
@@ -202,21 +181,6 @@ def test_beside_a_reference_nothing_counts_in_old_drafts() -> None:
     assert told(json.dumps(newer)) == {"x": "struct<a: int64, b: string>"}
 
 
-def test_schemas_of_draft_4() -> None:
-    document = {
-        "$schema": "http://json-schema.org/draft-04/schema#",
-        "id": "http://example.com/root",
-        "type": "object",
-        "properties": {
-            "id": {"type": "integer", "minimum": 0, "exclusiveMinimum": True},
-            "of": {"$ref": "item#/definitions/n"},
-            "required": {"type": "string", "required": True},
-        },
-        "definitions": {"item": {"id": "item", "definitions": {"n": {"type": "number"}}}},
-    }
-    assert told(json.dumps(document)) == {"id": "int64", "of": "float64", "required": "string"}
-
-
 @pytest.mark.parametrize(
     ("document", "problem"),
     [
@@ -224,21 +188,15 @@ def test_schemas_of_draft_4() -> None:
         ("[" * 100_000, "it is no JSON"),
         ('{"a":' * 5000 + "1" + "}" * 5000, "it is no JSON|it names no properties|nested too deep"),
         ("{}", "it names no properties"),
-        ("true", "it names no properties"),
         ("[]", "it has something that is no schema where one should be"),
         ('{"type": "array", "items": {}}', "its values are no objects"),
         ('{"properties": {"a": {"type": "text"}}}', "it has the type 'text'"),
-        ('{"properties": {"a": {"type": 7}}}', "it has the type '7'"),
         ('{"properties": {"a": 1}}', "it has something that is no schema where one should be"),
         ('{"properties": [1]}', "it has properties that are no mapping"),
         ('{"properties": {"a": {"$ref": "#/definitions/b"}}}', "it refers to '#/definitions/b', which is not in it"),
-        ('{"properties": {"a": {"$ref": "http://example.com/b"}}}', "it refers to 'http://example.com/b', which"),
-        ('{"properties": {"a": {"$ref": "#b"}}}', "it refers to '#b', which is not in it"),
         ('{"properties": {"a": {"$ref": 1}}}', "it has a \\$ref that is no text"),
         ('{"properties": {"a": {"$ref": "http://[b#c"}}}', "which is no URI"),
-        ('{"$id": "http://[b#c", "properties": {"a": true}}', "which is no URI"),
         ('{"$ref": "#"}', "it has a schema that is only a reference to itself"),
-        ('{"properties": {"a": {"$ref": "#/properties/a"}}}', "it has a schema that is only a reference to itself"),
         ('{"properties": {"a": {"allOf": {}}}}', "it has an allOf that is no list"),
     ],
     ids=lambda one: str(one)[:60],
@@ -267,15 +225,6 @@ def test_a_few_schemas_that_stand_for_many_end() -> None:
         )
 
 
-def test_what_is_nested_deepest_is_json() -> None:
-    schema: Json = {"type": "integer"}
-    for _ in range(20):
-        schema = {"type": "array", "items": schema}
-    [column] = columns_of(text_of(p=schema))
-    assert str(column.type) == "list<" * 15 + "json" + ">" * 15
-    assert columns_by(JsonSource(text_of(p=schema))).columns[0].type is not None
-
-
 # evolution
 
 TEXT = {"type": "string"}
@@ -291,33 +240,26 @@ def one(schema: Json, *, is_required: bool = True) -> str:
 
 
 VERSIONS: list[tuple[str, str, str | None]] = [
-    (one(TEXT), one(TEXT), None),
     (one(TEXT, is_required=False), one(TEXT), None),
     (text_of(["a"], a=TEXT, b=NULLABLE), one(TEXT), None),
     (one(TEXT), text_of(b=TEXT), "a: it is required, and is not in the writer's schema"),
     (one(TEXT), one(TEXT, is_required=False), "a: it is required, and the writer's schema does not require it"),
-    (one(TEXT), one(NULLABLE), "a: it is required, and the writer's schema does not require it"),
     (one(WHOLE), one(TEXT), "a: the writer's schema has string, which cannot become int64"),
     (one(NUMBER), one(WHOLE), None),
     (one(WHOLE), one(NUMBER), "a: the writer's schema has float64, which cannot become int64"),
-    (one({**WHOLE, "maximum": 2**64}), one(WHOLE), None),
     (
         one(WHOLE),
         one({**WHOLE, "maximum": 2**64}),
         "a: the writer's schema has decimal(20,0), which cannot become int64",
     ),
-    (one({**WHOLE, "maximum": 10**30}), one({**WHOLE, "maximum": 2**64}), None),
-    (one(NUMBER), one({**WHOLE, "maximum": 2**64}), None),
     (one(TEXT), one(DATE), None),
     (one(DATE), one(TEXT), "a: the writer's schema has string, which cannot become date"),
     (one({}), one(TEXT), None),
-    (one(NULLABLE), one({}), "a: the writer's schema has json, which cannot become string"),
     (
         one(STRUCT),
         one({**STRUCT, "required": []}),
         "a.lat: it is required, and the writer's schema does not require it",
     ),
-    (one({**STRUCT, "required": []}), one(STRUCT), None),
     (one(STRUCT), one({"type": "object"}), "a: the writer's schema has json, which cannot become struct<lat: float64"),
     (
         one({"type": "array", "items": TEXT}),
@@ -329,8 +271,6 @@ VERSIONS: list[tuple[str, str, str | None]] = [
         one({"additionalProperties": TEXT}),
         "a{}: the writer's schema has string, which cannot become int64",
     ),
-    (one({"type": "array"}), one({"type": "array", "items": TEXT}), None),
-    (one(NULLABLE), text_of(a=TEXT, **{"b c": True}), None),
     (
         text_of(a=WHOLE, b=STRUCT, c=TEXT),
         text_of(a=TEXT, b={**STRUCT, "properties": {"lat": TEXT}}),
@@ -459,10 +399,3 @@ def _has_whole_float(document: Json) -> bool:
 
 def _type_at(columns: tuple[Column, ...], path: str) -> Any:
     return next(one.type for one in columns if path.startswith(one.name))
-
-
-def test_formats_are_what_the_row_says() -> None:
-    schema = RowSchema(source=JsonSource(text_of(at={"type": "string", "format": "date-time"})))
-    rows, refused = judged_by(of_json(schema, "drop"), [b'{"at": "2026-11-21T05:00:00.5Z"}', b'{"at": "soon"}'])
-    assert rows == [{"at": 1_795_237_200_500_000}]
-    assert refused == [(1, "bad_text", "at")]

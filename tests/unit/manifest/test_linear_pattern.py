@@ -24,12 +24,6 @@ def test_a_pattern_that_takes_python_hours() -> None:
     assert Patterns.of(["^(a+)+$", "a*a*a*a*a*a*a*a*b$"]).first("a" * 99 + "!") is None
 
 
-def test_the_first_pattern_counts_and_garbage_is_of_none() -> None:
-    patterns = Patterns.of(["^c", "b", "^b"])
-    assert [patterns.first(text) for text in ("b", "ab", "c", "x", "")] == [1, 1, 0, None, None]
-    assert Patterns.of([]).first("x") is None
-
-
 def test_patterns_that_are_too_large_as_one_are_searched_one_by_one() -> None:
     patterns = Patterns.of([f"^{number}[^x]{{2000}}" for number in range(100)])
     assert patterns.any is None

@@ -1,6 +1,5 @@
 """What holds for a topic: the first entry of ``spec.overrides`` that names it, and the group's blocks."""
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -54,13 +53,6 @@ def test_an_override_changes_nothing_of_other_topics() -> None:
     assert hash_of("raw.a", RAW) == hash_of("raw.b", RAW), "topics of one shape share a revision"
 
 
-def test_a_manifest_without_overrides_is_its_own() -> None:
-    resource = accepted({**GROUP, "spec.upload": {"maxAge": "1m"}})
-    assert resource.for_topic("raw.a") is resource
-    assert resource.spec.limits_of("raw.a").max_age == timedelta(minutes=1)
-    assert list(resource.spec.variants()) == [resource.spec]
-
-
 RECORD = '{"type": "record", "name": "A", "namespace": "a", "fields": [{"name": "id", "type": "long"}]}'
 
 
@@ -68,11 +60,9 @@ RECORD = '{"type": "record", "name": "A", "namespace": "a", "fields": [{"name": 
     ("registry", "key", "subjects"),
     [
         ({}, None, ("clicks-value", None)),
-        ({"subject": "all.{topic}"}, None, ("all.clicks", None)),
         ({"subject": "all"}, None, ("all", None)),
         ({"subject": "all"}, {}, ("all", "clicks-key")),
         ({"subject": "all"}, {"subject": "keys.{topic}"}, ("all", "keys.clicks")),
-        ({"subject": "all"}, {"subject": "keys"}, ("all", "keys")),
         ({"url": "glue://eu-central-1"}, {}, ("clicks", "clicks")),
     ],
 )
@@ -96,14 +86,6 @@ def test_a_topic_has_the_subjects_whose_fingerprints_are_asked_for(
 
 def _subject(schema: RowSchema) -> str | None:
     return None if schema.registry is None else schema.registry.subject
-
-
-def test_topics_share_a_revision_where_ids_say_all() -> None:
-    of_registry = {"avro": {"registry": {"url": "http://r:8081"}, "fields": ID}}
-    for value in (of_registry, {"json": {"framing": "confluent", "fields": ID}}):
-        resource = accepted({**GROUP, "spec.value": value})
-        assert not resource.spec.names_subjects
-        assert resource.for_topic("clicks").spec == resource.spec
 
 
 def test_entries_of_types_have_the_subjects_and_the_writers_of_their_topic() -> None:

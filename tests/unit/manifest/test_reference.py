@@ -69,11 +69,6 @@ def test_examples_are_valid(example: Path) -> None:
     assert _loaded(example).kind in {"LogPersister", "FeedCollector", "LogReplay"}
 
 
-def test_the_examples_are_there() -> None:
-    names = {path.name for path in EXAMPLES}
-    assert names >= {"clicks.yaml", "audit-pattern.yaml", "sequencefile.yaml", "secured.yaml"}
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_manifests_of_the_page_are_valid(page: Path, tmp_path: Path) -> None:
     """A block that begins with `spec` says all that it needs, but for Kafka and the bucket."""

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from logpersister.forms.constraint import Duration, Model, Size, Text, Unique, Whole
 from logpersister.forms.nulls import NullMisleads
 from logpersister.forms.problems import Finding
-from logpersister.forms.rule import cel_literal, change_rule, exactly_one, refuses, rules_of, validations_of
+from logpersister.forms.rule import change_rule, exactly_one, refuses, rules_of, validations_of
 from logpersister.forms.shares import Percent, SomeOf
 from logpersister.manifest import LogPersister
 from logpersister.values.defaults import OneValue
@@ -116,7 +116,3 @@ def test_what_the_api_server_is_told() -> None:
         {"rule": count, "message": "needs exactly one of word and flag; write one of them"},
         {"rule": "self.number >= oldSelf.number", "message": "falls; raise it", "fieldPath": ".number"},
     ]
-
-
-def test_a_literal_is_escaped() -> None:
-    assert cel_literal("a'b\\c\nd") == r"'a\'b\\c\nd'"

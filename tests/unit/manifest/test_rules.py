@@ -10,16 +10,14 @@ import pytest
 
 from logpersister.cli.check.spec import unused_findings
 from logpersister.formats.registry import make_format
-from logpersister.formats.text.settings import TextSpec
 from logpersister.forms.problems import Finding
 from logpersister.forms.rule import Rule, rules_of
 from logpersister.manifest import ManifestError, parse
 from logpersister.records.paths import make_layout
 from logpersister.values.key import KINDS as KEY_KINDS
-from logpersister.values.value import KINDS
 from tests.unit.manifest import framing_cases
 from tests.unit.manifest.conditions import ACCEPTED_CONDITIONS, REFUSED_CONDITIONS
-from tests.unit.manifest.documents import REMOVE, accepted, at, changed, problems, refused
+from tests.unit.manifest.documents import REMOVE, accepted, at, problems, refused
 from tests.unit.manifest.test_event_types import CONTRADICTIONS
 from tests.unit.manifest.test_rule import MODELS
 
@@ -232,13 +230,9 @@ ALONE: dict[str, dict[str, Any]] = {
     "regex": {"fields": [ONE], "pattern": "(?P<id>.*)"},
 }
 """The least that each kind of values needs."""
-NOT_COMPRESSED = (("orc", "gzip"), ("avro", "gzip"), ("jsonl", "snappy"), ("parquet", "lz4"), ("parquet", "deflate"))
 BOUNDS: list[tuple[str, list[Any], list[Any]]] = [
     ("metadata.name", ["a" * 39], [REMOVE, "Clicks", "-a", "1clicks", "a\n", "a" * 40]),
     ("spec.generation", [1, 2**31 - 1], [0, 2**31, "1", 1.5, True]),
-    ("spec.members", [1000], [0, 1001]),
-    ("spec.shutdownGrace", ["0s", "1h"], ["61m", 30]),
-    ("spec.cycleInterval", ["100ms", "5m"], ["99ms", "301s"]),
     (K + "bootstrapServers", ["broker-1:9092, broker-2.example.org:1,[::1]:65535,10.0.0.1:9092,under_score:9092"], []),
     (K + "bootstrapServers", ["a:1,b:2,a:1"], [REMOVE, "", ["a:1"], "broker", "a:1,,b:2", "a b:1", "a:port"]),
     (K + "bootstrapServers", [], ["::1:9092", "a:0", "a:65536", "user:hunter2@a:1", "SASL_SSL://a:1"]),
@@ -250,10 +244,6 @@ BOUNDS: list[tuple[str, list[Any], list[Any]]] = [
     (K + "startFrom", ["2028-02-29T00:00:00Z", "1969-12-31T23:59:59-00:01"], ["2026-02-29T00:00:00Z"]),
     (K + "startFrom", [], ["2026-11-21T24:00:00Z", "2026-11-21T23:59:60Z", "2026-11-21T00:00:00+24:00"]),
     (K + "startFrom", [], ["1970-01-01T00:00:00+00:01", "9999-12-31T23:59:59-23:59", "0000-01-01T00:00:00Z"]),
-    (K + "isolationLevel", ["read_uncommitted"], ["none"]),
-    (K + "onDataLoss", ["skip"], ["ignore"]),
-    (K + "clientRack", ["eu-west-1a"], ["a b"]),
-    (K + "sessionTimeout", ["6s", "30m"], ["5s", "31m"]),
     (S + "bucket", ["my.bucket-1", "abc", "b" * 63], [REMOVE, "ab", "b" * 64, "Logs", "logs-", "a..b", "192.168.1.1"]),
     (S + "bucket", ["1.2.3"], ["xn--bucket", "bucket-s3alias", "fast--use1-az4--x-s3"]),
     (S + "prefix", ["", "raw/My_events/(a)'!*=1.2"], ["/raw", "raw/", "a//b", "a/../b", ".", "a/_logpersister", "a b"]),
@@ -261,14 +251,9 @@ BOUNDS: list[tuple[str, list[Any], list[Any]]] = [
     (S + "endpoint", ["http://127.0.0.1:9000", "https://s3.example.org/", "http://[::1]:9000"], ["127.0.0.1:9000"]),
     (S + "endpoint", [], ["ftp://a", "http://a/bucket", "http://a?x=1", "http://a:99999", "http://a:0", "http://[::1"]),
     (S + "endpoint", [], ["https://user:hunter2@s3"]),
-    (S + "region", ["eu-central-1"], ["eu central"]),
     (S + "secretName", ["s3.credentials-1"], ["S3"]),
-    (S + "pathStyle", [True], ["auto"]),
     (S + "storageClass", ["STANDARD_IA"], ["COLD"]),
     (S + "partSize", ["5Mi", "5Gi", 6_000_000], ["5M", "6Gi"]),
-    (S + "verifyTls", [False], []),
-    (S + "checksums", ["when_required"], [True]),
-    (F + "partitionBy", [[]], [["a b"]]),
     (U + "maxBytes", ["64Ki", "160000Mi"], ["12 parsecs", "256MB", 1.5, True, ["1Mi"], "63Ki", "6Ti", "1Ti"]),
     (
         U + "maxBytes",
@@ -282,27 +267,10 @@ BOUNDS: list[tuple[str, list[Any], list[Any]]] = [
     ),
     (U + "maxAge", [], ["", "15", "-1s", "\n", "\u2028", "9999d999999.999h9999999.999m999999999.999s999999999999ms"]),
     ("spec.image", ["localhost:5000/data/logpersister:1@sha256:" + "0a" * 32], ["logpersister 1"]),
-    ("apiVersion", [], ["v1"]),
     ("kind", [], ["Deployment", REMOVE]),
     ("spec", [], [REMOVE, []]),
-    ("metadata.namespace", [], ["a.b"]),
-    ("metadata.annotations", [], [["a"]]),
     ("spec.kafka", [], [REMOVE]),
-    (K + "excludeTopicPattern", [], ["test"]),
     ("spec.storage", [], [REMOVE]),
-    (F + "rcfile", [], [{}]),
-    (F + "text.compression", [], ["lz4", "deflate", 5]),
-    (F + "text.tombstones", [], ["null"]),
-    (F + "sequencefile.compression", [], ["gzip"]),
-    *((f"{F}{name}.compression", [], [one]) for name, one in NOT_COMPRESSED),
-    *((f"{F}{name}.tombstones", [], ["empty"]) for name in ("orc", "jsonl", "parquet", "avro")),
-    ("spec.targetLag", [], ["0s", "366d"]),
-    ("spec.autoRepair.restartAfter", [], ["999ms"]),
-    ("spec.autoRepair.maxRestartsPerHour", [], [11]),
-    ("spec.networkPolicy", [], [True]),
-    (R + "strategy", [], ["BlueGreen"]),
-    (R + "onFailure", [], ["Abort"]),
-    (R + "attempt", [], [-1]),
     (A + "maxLagGrowth", [], [20, "2.5%", "1001%"]),
     (A + "maxQuarantineRatio", [], [0.01, "0.5%", "101%"]),
     (R + "progressDeadline", [], ["5m", "8d"]),
@@ -328,51 +296,31 @@ ACCEPTED: list[dict[str, Any]] = [
     ),
     tables_of({"names": ["raw"], "value": {"bytes": {}}, "output": {"parquet": {}}}) | written("text"),
     in_table(catalog={"type": "sql", "uri": "postgresql+psycopg2://db:5432/catalog", "warehouse": "s3://a/b"}),
-    in_table(column("at", "timestamp[us]"), column("of", "list<time[us]>")),
-    in_table(catalog=METASTORE),
     in_table(
         catalog={"type": "glue", "uri": None, "region": "eu-west-1", "secretName": "glue", "warehouse": "s3://a/b"}
     ),
     in_hive(),
-    in_hive(column("at", "timestamp[us]"), catalog={"type": "glue", "uri": "https://vpce.example.com"}),
     in_hive(partitions="onFinish") | finishing(),
     in_hive(catalog={"uri": "thrift://a:9083,thrift://b:9083"}) | {S + "caSecretName": "ca"},
     in_hive(column("at", "time[ms]"), column("to", "timestamp[ns]")) | written("jsonl"),
-    in_hive(column("at", "timestamp[ms]")) | written("avro"),
-    in_hive(column("at", "timestamp[us]")) | written("orc", kafkaColumns=["offset"]),
     written("text", delimiter="\n") | {T: HIVE},
-    written("sequencefile") | {T: HIVE},
-    {OF: [{"topics": ["clicks"], "value": {"json": {}}, "output": {"jsonl": {}}}]},
     {OF: [{"topicPattern": "^c", "upload": {"maxAge": "1m"}}, {"topicPattern": "s$", "output": {"jsonl": {}}}]},
     plain(),
     plain("CiIKB3QucHJvdG8iDwoBTRIKCgJpZBgBIAEoA2IGcHJvdG8z\n", message="M"),
-    plain(fields=[ONE], message="M"),
     thrift(),
     thrift("struct S { 1: i32 id } struct T { 1: S s }", struct="T"),
-    thrift(fields=[column("id", "decimal(9,2)")]),
-    thrift(protocol="compact"),
     protobuf(fields=[ONE]),
-    protobuf(message="shop.Order"),
     protobuf(schema="message M { required int64 id = 1; }"),
-    values("protobuf", registry=REGISTRY | {"framing": "apicurio"}),
     lines("csv", delimiter="\u0001", quote="", escape="\\", nullText="\\N", columns=["a", "id"]),
-    lines("csv", column("id", "json"), column("b", "binary[base64]")),
     lines("regex", pattern="(?P<id>\\d+)|-", nullText=""),
-    values("messagepack", ONE, unknownFields="refuse"),
     *({V: {kind: block}} for kind, block in ALONE.items()),
     *(rows(ONE) | {"spec.key": {kind: ALONE.get(kind, {})}} for kind in KEY_KINDS if kind != "json"),
-    rows(ONE) | of_keys("json", ONE),
     by_avro("long", ["null", "string"], {"type": "map", "values": "int"}),
-    by_avro("long", registry=REGISTRY | {"version": 3, "subject": "clicks"}),
     by_registry(),
     by_registry(version="latest", subject="a.{topic}_{topic}") | folders({"field": "unknown.yet"}),
-    by_registry(version=2**31 - 1, secretName="registry"),
     by_avro(schema=' \n{"type": "record", "name": "a.B", "fields": [{"name": "a", "type": "int", "default": 1}]}\n'),
-    avro(registry=REGISTRY | {"framing": "apicurio"}),
-    rows() | {Q: {}},
     rows() | {Q: {"format": "parquet", "holdAbove": "0%"}},
     avro(column("id", "list<timestamp[ms]>", format="epoch[ms]"), registry={"url": "https://r.example.com/apis/v7/"}),
-    {"status": {"anything": [1, None]}},
     {"metadata": {"name": "a", "uid": "5", "managedFields": [{}], "labels": {"a": "b"}, "namespace": "data"}},
     rows(column("a", "struct<id: int8>"), column("at", "timestamp[s]"))
     | {
@@ -385,44 +333,22 @@ ACCEPTED: list[dict[str, Any]] = [
     },
     by_pattern(),
     by_pattern(topicPattern="^web\\.(a|b)$", excludeTopicPattern="test$"),
-    by_pattern(topicPattern="(?i:web)"),
-    {K + "security": {}},
-    {K + "security": {"protocol": "SSL"}},
     {K + "security": {"protocol": "SSL", "secretName": "tls", "verifyHostname": False}},
     {K + "security": SASL},
     {K + "security": SASL | {"protocol": "SASL_PLAINTEXT", "mechanism": "PLAIN"}},
-    {K + "security": SASL | {"mechanism": "OAUTHBEARER"}},
-    {K + "security": SASL | {"mechanism": "SCRAM-SHA-256"}},
     {S + "storageClass": "COLD-tier", S + "endpoint": "http://ceph:80"},
-    {S + "encryption": {"type": "S3"}},
-    {S + "encryption": {"type": "KMS"}},
     {S + "encryption": {"type": "KMS", "keyId": "arn:aws:kms:eu-central-1:1:key/a-b"}},
     {S + "endpoint": "https://s3", S + "caSecretName": "ca"},
-    written("text", compression="none"),
-    written("text", compression="zstd"),
-    written("sequencefile", compression="deflate"),
-    written("sequencefile", compression="none", compressionType="block"),
     written("sequencefile", compressionType="record", key="messagepack"),
-    written("sequencefile", tombstones="skip"),
     written("text", tombstones="empty", delimiter="\u001e", delimiterInValue="escape"),
-    written("text", delimiter="--END--", delimiterInValue="keep"),
-    written("jsonl", compression="zstd"),
-    written("jsonl", kafkaColumns=[], tombstones="null"),
     rows(column("a", "date")) | written("jsonl", kafkaColumns=["headers"]),
     written("avro", compression="snappy", kafkaColumns=["key"], tombstones="null"),
     rows(column("_a1", "struct<B_: map<string, list<struct<c: timestamp[s]>>>>")) | written("avro"),
     written("orc", compression="zlib", kafkaColumns=["key"], tombstones="null"),
-    written("orc", compression="none", stripeBytes="64Ki"),
     written("kafka") | {"spec.keep": []},
     rows(column("@a-1", "map<string, list<timestamp[ns]>>")) | written("orc"),
-    written("parquet", compression="snappy"),
     written("parquet", kafkaColumns=["headers", "topic"], rowGroupBytes="1Gi"),
-    written("parquet", tombstones="null", rowGroupBytes="64Ki"),
-    in_parquet(pageBytes="16Ki", pageIndex=True, withoutDictionary=["value"]),
-    in_parquet(sortBy=[{"field": "value"}]),
     in_parquet(sortBy=[{"field": "kafka_timestamp", "order": "descending"}], kafkaColumns=["timestamp"]),
-    in_parquet(sortBy=[{"field": "value", "nulls": "first"}], rowGroupBytes="256Mi"),
-    in_parquet(rowGroupBytes="257Mi", sortBy=[]),
     rows(column("a", "struct<b: decimal(5,2)>"), column("c", "bool"))
     | in_parquet(sortBy=[{"field": "a.b"}, {"field": "c"}]),
     in_parquet(fieldIds=numbered("value", first=2_147_483_446)),
@@ -438,39 +364,28 @@ ACCEPTED: list[dict[str, Any]] = [
     in_hive(column("id", "int64")) | in_parquet(fieldIds=numbered("id")),
     rows(column("a", "struct<b: list<int8>, c: date>"))
     | written("parquet", withoutDictionary=["a.b"], bloomFilters=[{"field": "a.c"}]),
-    written("parquet", kafkaColumns=["key"], bloomFilters=[{"field": "kafka_key", "distinct": 1}]),
     rows(column("id", "int64", required=True), column("@timestamp", "timestamp[ns]")),
     rows(column("at", " list < map<string,timestamp[ms] not null>> ", format="epoch[ns]")),
-    rows(column("at", "timestamp[ms]", format="iso8601")),
     rows(column("at", "timestamp[ms]", format="pattern['['dd/MMM/yyyy:HH:mm:ss.SSSSSSSSS Z']']")),
     rows(column("at", "timestamp[ms]", format="pattern[yyyy''MM''ddHHXXX]", default="2026'11'2105Z")),
     rows(column("id", "int32")) | dated("id", "minute", format="epoch[s]"),
     rows(column("a", "struct<b: string>")) | dated("a.b", "hour", format="rfc3339", timezone="Asia/Tokyo"),
     rows(column("at", "string")) | dated("at", "hour", format="pattern[yyyyMMddHH]") | {"spec.finish": {}},
-    rows(column("on", "date")) | dated("on"),
     rows(column("a", "struct<a: struct<a: decimal(38,38), $b-c: json not null>, list: time[us]>")),
     rows({"name": "a", "type": "list<" * 15 + "binary[base64]" + ">" * 15}) | written("parquet"),
     rows({"name": "dt", "type": "date"}) | folders(DAY),
     rows(column("a", "int8"), unknownFields="refuse"),
     folders({"date": {"granularity": "minute", "timezone": "America/Argentina/Ushuaia", "prefix": ""}}),
-    folders({"date": {"granularity": "day"}}, {"date": {"granularity": "hour"}}, {"offset": {"every": 1}}),
     folders({"date": {"granularity": "day", "timezone": "Etc/GMT+5", "prefix": "local-day="}}),
     {U + "maxBytes": "5Ti", S + "partSize": "550Mi"},
     {OF: [{"topicPattern": "^a", "upload": {"maxAge": "1m"}}, {"topicPattern": ".", "upload": {"maxBytes": "1Mi"}}]},
-    {"spec.spark": {"executors": 1000, "conf": {"spark.executor.memory": "2g"}}},
     {"spec.spark": {"conf": {"spark.kubernetes.executor.secrets.my-ca": "/etc/ca"}}},
     {"spec.spark": {"conf": {"spark.kubernetes.executor.label.team": "web", "spark.authenticates": "1"}}},
-    {"spec.spark": {"maxExecutors": 5}},
-    {"spec.spark": {"minExecutors": 5, "maxExecutors": 5, "executors": 0}},
     {"spec.spark": {"minExecutors": 0, "maxExecutors": 1000}},
     {"spec.spark": {"executorPodTemplate": {"spec": {"tolerations": [{"operator": "Exists"}]}}}},
-    {"spec.targetLag": "365d", "spec.networkPolicy": "Restricted"},
-    {"spec.autoscale": {"maxMembers": 1}, "spec.members": 5},
     {"spec.autoscale": {"minMembers": 1000, "maxMembers": 1000, "targetLag": "15m1s"}, "spec.targetLag": "1s"},
     {"spec.autoscale": {"maxMembers": 2}, "spec.targetLag": "15m1s"},
     {OF: [{"topicPattern": "a", "upload": {"maxAge": "1d"}}], "spec.autoscale": {"maxMembers": 2, "targetLag": "1d1s"}},
-    {"spec.autoRepair": {"restartAfter": "1d", "maxRestartsPerHour": 0}},
-    {"spec.autoRepair": {"nodeLostAfter": "1m"}},
     finishing(),
     written("archive", fileName="a.{feed}{time}{hash}{postfix}-" + "x" * 27),
     {"spec.output": {"archive": {"fileName": "{time}_{hash}"}, "partitionBy": [{"key": {}}]}},
@@ -483,81 +398,57 @@ ACCEPTED: list[dict[str, Any]] = [
     in_types(named_by_time("a"), named_by_time("b", "at"), {"names": ["c"]})
     | {"spec.finish": {"trigger": "record-time"}},
     in_types(named_by_time("a", "at"), named_by_time("b", "at")) | {"spec.finish": {}},
-    finishing(outerLevels=True),
-    finishing(late="folder"),
     finishing(late="quarantine"),
-    hashing("mail") | finishing(late="folder"),
     finishing(late="quarantine") | keyed(),
     hashing("mail", quarantine={"keepValue": True}) | finishing(late="quarantine"),
-    {"spec.rollout": {}},
     {"spec.rollout": {"strategy": "Recreate", "onFailure": "Pause", "attempt": 2**31 - 1, "steps": []}},
-    {"spec.rollout": {"canary": {"members": 1000, "analysis": {"duration": "599.999s"}}}},
     {"spec.rollout": {"canary": {"analysis": {"duration": "0s", "minRanges": 0, "maxLagGrowth": "0%"}}}},
-    {"spec.rollout": {"canary": {"analysis": {"maxQuarantineRatio": "0%"}}}},
-    {"spec.rollout": {"canary": {"analysis": {"maxQuarantineRatio": "100%"}}}},
     {"spec.rollout": {"canary": {"analysis": {"duration": "1d"}}, "progressDeadline": "1d1s"}},
     {"spec.rollout": {"steps": [{"members": "1%"}, {"members": "50%", "pause": {}}, {"members": "100%"}]}},
     {"spec.rollout": {"steps": [{"members": 9, "pause": {"duration": "1s"}}, {"members": 10}]}},
     BESIDE,
     BESIDE | {R + "shadow": SHADOW | {"members": 1000, "duration": "1d", "minRanges": 0}},
     BESIDE | {R + "shadow": {"groupId": "g" * 176, "prefix": "p" * 376}},
-    BESIDE | {R + "shadow": SHADOW | {"prefix": "raw2"}, R + "strategy": "Canary"},
     BESIDE | {R + "shadow": SHADOW | {"prefix": "a/raw"}, S + "prefix": "a/raws"},
     BESIDE | {R + "shadow": SHADOW | {"groupId": "clicks"}},
     {R + "shadow": SHADOW | {"prefix": "kind=shadow/1"}},
-    {"spec.podTemplate": {}},
-    {"spec.serviceAccount": {}},
     {"spec.serviceAccount": {"name": "logs.writer-1", "annotations": {}}},
-    {"spec.serviceAccount": {"annotations": {"example.org/role": ""}}},
     {"spec.podTemplate": {"spec": {"containers": [{"name": "sidecar", "image": "x"}, {"name": "member"}]}}},
     {"spec.podTemplate": {"metadata": {"labels": {"a": "b"}}, "spec": {"anything": [{"goes": 1.5}, None]}}},
     {"metadata": {"name": "a", "creationTimestamp": None}, "spec.podTemplate": {"spec": None, "metadata": None}},
     {K + "groupId": None, "spec.output": None, S + "pathStyle": None, "spec.spark": {"conf": {"spark.a": None}}},
     hashing("mail", "user.phone"),
     hashing("mail", output="jsonl", quarantine={"holdAbove": "0%"}),
-    hashing("mail", output="avro", quarantine={"keepValue": True}),
-    hashing("mail", output="orc", quarantine={"keepValue": True}),
     dropping("f1", ["string", ["null", "string", "long"]]),
     dropping("b", ["string", ["null", "string", "long"]], rename=[{"field": "f1", "to": "b"}]),
     hashing("user.n", "mail") | folders({"lower": "user.n"}),
     hiding(mask=[{"fields": ["user.phone"], "keepLast": 4}, {"fields": ["mail"]}]),
-    dropping("f1", ["string"] * 2),
     adjusting(unknownFields="keep"),
     adjusting(ONE, of="messagepack", unknownFields="keep", restColumn="others"),
     adjusting(ONE, of="csv", unknownFields="keep", columns=["id", "note", "2nd"], faults={"overflow": "setNull"}),
     adjusting(ONE, of="regex", pattern="(?P<id>.*)", faults={"badText": "setNull", "invalidUtf8": "replace"}),
     adjusting(faults={"wrongType": "convert", "duplicates": "last"}),
-    adjusting(faults={}),
     adjusting(faults={"wrongType": "setNull"}) | written("text"),
     renaming("user.phone=phone_number", "user=person", "id=user", mask=[{"fields": ["person.phone_number"]}]),
     renaming("id=number") | folders({"field": "number", "prefix": "n="}),
-    renaming("id=ID"),
     by_avro(
         "long", "string", beside={"rename": [{"field": "f0", "to": "f1"}, {"field": "f1", "to": "f0"}], "drop": ["f1"]}
     )
     | written("parquet")
     | UNSTORED,
     values("avro", registry=REGISTRY, beside={"rename": [{"field": "not.yet.known", "to": "known"}]}),
-    default(0),
     default(-128),
-    default(False, "bool"),
-    default(0.5, "float32"),
-    default(1, "float64"),
     default("", "string", required=True),
-    default("2026-02-28", "date"),
     default("23:59:59.5", "time[us]"),
     default("2026-11-26T05:00:00+01:00", "timestamp[ns]"),
     default(0, "timestamp[s]", format="epoch[ms]"),
     default("-1.50", "decimal(3,2)"),
-    default(7, "decimal(1,0)"),
     default("/w==", "binary[base64]"),
-    keyed(),
     keyed(type="timestamp[ms]", format="epoch[s]", column="at"),
     lines("csv") | {"spec.key": {"text": {"type": "json"}}} | written("text"),
     hidden_keys("text", "id", hash={"fields": ["mail"], "secretName": "people"}),
     hiding(of=MAIL[:1], mask=[{"fields": ["key.mail"]}], output="avro")
     | of_keys("json", *MAIL[:1], column("a", "json")),
-    avro() | of_keys("avro", ONE),
     by_registry() | of_keys("avro", ONE, registry=REGISTRY | {"framing": "apicurio"}),
     plain() | of_keys("avro", ONE, registry=REGISTRY),
     plain('syntax = "proto3"; message M { int64 id = 1; } // done.'),
@@ -586,10 +477,7 @@ UNUSED: list[tuple[dict[str, Any], str]] = [
         (values("avro", ONE, registry=REGISTRY | {name: value}), f"spec.value.avro.registry.{name}")
         for name, value in (("version", 3), ("subject", "a"))
     ),
-    (by_avro("int", registry=REGISTRY | {"version": "latest"}), "spec.value.avro.registry.version"),
-    (rows(ONE, registry=REGISTRY), J + "registry"),
     (protobuf(schema=MESSAGE, fields=[ONE]), "spec.value.protobuf.schema"),
-    (protobuf(schema=MESSAGE, registry=REGISTRY | {"version": "latest"}), "spec.value.protobuf.registry.version"),
     (adjusting(unknownFields="drop", restColumn="a"), J + "restColumn"),
     (rows(unknownFields="keep"), J + "unknownFields"),
     (rows(faults={"overflow": "setNull"}), J + "faults"),
@@ -605,10 +493,6 @@ UNUSED: list[tuple[dict[str, Any], str]] = [
 def test_what_is_merely_pointless_is_a_warning_of_check(changes: dict[str, Any], unused: str) -> None:
     (found,) = unused_findings(accepted(changes).spec)
     assert (found.verdict, found.message) == ("warning", f"without effect here: {unused}")
-
-
-def test_check_finds_nothing_pointless_where_all_has_effect() -> None:
-    assert not list(unused_findings(accepted(dropping("f0", ["string"] * 2)).spec))
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
@@ -645,7 +529,6 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (tables_of({"names": ["a"]}) | {OF: [{"topics": ["clicks"], "value": {"bytes": {}}}]}, "spec.overrides[0]"),
     *at("spec.overrides[0]", {OF: [{"topics": ["clicks"]}]}, {OF: [{"output": {}}]}),
     ({OF: [{"topics": ["clicks"], "topicPattern": "a", "output": {}}]}, "spec.overrides[0]"),
-    ({OF: [{"topics": ["clicks"], "value": {"avro": {}}}]}, "spec.overrides[0].value.avro.schema"),
     (
         {
             OF: [{"topics": ["clicks"], "upload": {"maxAge": "2d"}}],
@@ -665,7 +548,6 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (finishing(trigger="event-time"), "spec.finish.trigger"),
     ({TY: {"schemaName": "record", "entries": [{"names": ["a"]}]}}, "spec.types.schemaName"),
     (in_types({"names": ["a"], "folder": "f", "action": "drop"}), "spec.types.entries[0].action"),
-    (in_types(others={"folder": "f"}), "spec.types.others.folder"),
     *at("spec.kafka", {K + "topics": REMOVE}, {K + "topicPattern": "^web"}),
     (in_types({"action": "drop"}), "spec.types.entries[0]"),
     *at("spec.types.entries[0].pattern", in_types({"pattern": "(?i)a"}), in_types({"pattern": "(a)\\1"})),
@@ -691,21 +573,15 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (in_table(catalog={"uri": "ftp://a"}), "spec.table.catalog.uri"),
     (in_table(catalog={"uri": "https://me:secret@a"}), "spec.table.catalog.uri"),
     (in_hive(catalog={"region": "eu-west-1"}), "spec.table.catalog.region"),
-    (in_hive(catalog={"secretName": "a"}), "spec.table.catalog.secretName"),
     (written("text", delimiter="\u001e") | {T: HIVE}, "spec.output.text.delimiter"),
     *at("spec.output.text.delimiter", written("text", delimiter=""), written("text", delimiter="ä" * 9)),
     (written("text", delimiter="x", delimiterInValue="escape"), "spec.output.text.delimiter"),
-    (written("text", delimiter="\\", delimiterInValue="escape"), "spec.output.text.delimiter"),
     *at(V, in_hive(column("a", "time[ms]")), in_hive(column("a", "list<timestamp[ns]>"))),
-    (in_hive(column("a", "timestamp[us]")) | written("avro"), V),
-    (in_hive(column("a", "timestamp[ns]")) | written("orc"), V),
     *at(V, in_hive(column("a", "json")) | written("jsonl"), in_hive(column("@at", "string"))),
     *at(V, in_table(column("a", "struct<b: list<timestamp[ns]>>")), in_table(column("a", "map<string, time[ms]>"))),
     (rows(column("Dt", "int8")) | written("parquet") | folders(DAY), V),
     (renaming("id=dt") | folders({"offset": {"every": 5}}, DAY), V),
-    (keyed(column="dt") | written("parquet") | dated("mail", format="iso8601"), V),
     (adjusting(unknownFields="keep", restColumn="dt") | folders(DAY), V),
-    (by_avro("string") | written("parquet") | folders({"field": "f0"}), V),
     (rows(ONE) | written("parquet") | folders({"field": "id"}), V),
     *at(V, {V: {}}, {V: {"json": {}, "avro": {}}}, {V: {"rename": []}}),
     *at("spec.key", {"spec.key": {}}, {"spec.key": {"text": {}, "json": {"fields": [ONE]}}}),
@@ -713,13 +589,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"spec.output": {"text": {}, "parquet": {}}}, "spec.output"),
     *(({V: {kind: {}}}, f"spec.value.{kind}.fields") for kind in ("csv", "messagepack")),
     ({V: {"avro": {}}}, "spec.value.avro.schema"),
-    ({V: {"protobuf": {}}}, "spec.value.protobuf.schema"),
-    ({V: {"thrift": {}}}, "spec.value.thrift.idl"),
     (rows(framing="apicurio"), J + "fields"),
     *at("spec.table.commitInterval", in_table(commitInterval="1s"), in_table(commitInterval="2d")),
     (in_table(properties={"logpersister.last": "x"}), "spec.table.properties"),
     (in_table(properties={"format-version": "3"}), "spec.table.properties"),
-    (in_table(catalog={"warehouse": "a b"}), "spec.table.catalog.warehouse"),
     (in_table() | {S + "caSecretName": "ca"}, "spec.storage.caSecretName"),
     ({S + "caSecretName": "a", S + "endpoint": "http://a"}, "spec.storage.caSecretName"),
     ({S + "caSecretName": "a", S + "verifyTls": False}, "spec.storage.caSecretName"),
@@ -741,49 +614,26 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         "spec.output.partitionBy[1]",
     ),
     ({F + "partitionBy": [DAY] * 2}, "spec.output.partitionBy[1]"),
-    ({"metadata.labels": {"a": 1}}, "metadata.labels.a"),
-    ({"metadata.labels": {1: "a"}}, "metadata.labels"),
     *at("spec.kafka.topicPattern", by_pattern(topicPattern="web("), by_pattern(topicPattern="")),
     *at("spec.kafka.topicPattern", by_pattern(topicPattern=r"(a)\1"), by_pattern(topicPattern="(?i)web")),
     (by_pattern(topicPattern="(?P<a>x)", excludeTopicPattern="(?P<a>y)"), "spec.kafka.topicPattern"),
-    (by_pattern(excludeTopicPattern="["), "spec.kafka.excludeTopicPattern"),
     (by_pattern(excludeTopicPattern=r"(a)\1"), "spec.kafka.excludeTopicPattern"),
-    (by_pattern(excludeTopicPattern="(?i)a"), "spec.kafka.excludeTopicPattern"),
-    ({K + "security": {"protocol": "TLS"}}, "spec.kafka.security.protocol"),
-    ({K + "security": SASL | {"mechanism": "GSSAPI"}}, "spec.kafka.security.mechanism"),
     ({K + "security": {"protocol": "SASL_SSL", "secretName": "a"}}, "spec.kafka.security.mechanism"),
     ({K + "security": {"mechanism": "PLAIN"}}, "spec.kafka.security.mechanism"),
-    ({K + "security": {"protocol": "SSL", "mechanism": "PLAIN", "secretName": "a"}}, "spec.kafka.security.mechanism"),
     ({K + "security": {"protocol": "SASL_PLAINTEXT", "mechanism": "PLAIN"}}, "spec.kafka.security.secretName"),
     ({K + "security": {"secretName": "a"}}, "spec.kafka.security.secretName"),
-    ({K + "security": SASL | {"secretName": "Not A Name"}}, "spec.kafka.security.secretName"),
     ({K + "security": {"verifyHostname": False}}, "spec.kafka.security.verifyHostname"),
     ({K + "security": {"caSecretName": "ca"}}, "spec.kafka.security.caSecretName"),
-    ({S + "storageClass": "a b", S + "endpoint": "http://a"}, "spec.storage.storageClass"),
     *at("spec.storage.encryption.type", {S + "encryption": {}}, {S + "encryption": {"type": "AES"}}),
     ({S + "encryption": {"type": "S3", "keyId": "k"}}, "spec.storage.encryption.keyId"),
-    ({S + "encryption": {"type": "KMS", "keyId": "a b"}}, "spec.storage.encryption.keyId"),
     ({S + "verifyTls": False, S + "endpoint": "http://a"}, "spec.storage.verifyTls"),
-    (in_parquet(sortBy=[{"field": "a"}]), "spec.output.parquet.sortBy[0].field"),
     (in_parquet(sortBy=[{"field": "kafka_key"}]), "spec.output.parquet.sortBy[0].field"),
-    (rows(column("a", "list<string>")) | in_parquet(sortBy=[{"field": "a"}]), "spec.output.parquet.sortBy[0].field"),
     (
         rows(column("a", "struct<b: map<string, int8>>")) | in_parquet(sortBy=[{"field": "a.b"}]),
         "spec.output.parquet.sortBy[0].field",
     ),
-    (in_parquet(sortBy=[{"field": "a[]"}]), "spec.output.parquet.sortBy[0].field"),
-    (
-        in_parquet(sortBy=[{"field": "value"}, {"field": "kafka_headers"}], kafkaColumns=["headers"]),
-        "spec.output.parquet.sortBy[1].field",
-    ),
     (in_parquet(sortBy=[{"field": "value"}] * 2), "spec.output.parquet.sortBy[1].field"),
-    (in_parquet(sortBy=[{"field": "value"}] * 9), "spec.output.parquet.sortBy"),
-    (in_parquet(sortBy=[{"field": "value", "order": "up"}]), "spec.output.parquet.sortBy[0].order"),
-    (in_parquet(sortBy=[{"field": "value", "nulls": "no"}]), "spec.output.parquet.sortBy[0].nulls"),
     (in_parquet(sortBy=[{"field": "value"}], rowGroupBytes="257Mi"), "spec.output.parquet.rowGroupBytes"),
-    *at("spec.output.parquet.rowGroupBytes", in_parquet(rowGroupBytes="63Ki"), in_parquet(rowGroupBytes="2Gi")),
-    (in_parquet(fieldIds=numbered("value", first=0)), "spec.output.parquet.fieldIds[0].id"),
-    (in_parquet(fieldIds=numbered("value", "a")), "spec.output.parquet.fieldIds[1].field"),
     (in_parquet(fieldIds=numbered("value", "value")), "spec.output.parquet.fieldIds[1].field"),
     (
         in_parquet(fieldIds=[{"field": "value", "id": 7}, {"field": "kafka_key", "id": 7}], kafkaColumns=["key"]),
@@ -800,14 +650,9 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         rows(column("a", "int8")) | written("parquet", withoutDictionary=["value"]),
         "spec.output.parquet.withoutDictionary[0]",
     ),
-    (written("orc", stripeBytes="1Ki"), "spec.output.orc.stripeBytes"),
-    (written("orc", stripeBytes="2Gi"), "spec.output.orc.stripeBytes"),
-    (rows(column("a", "time[ms]")) | written("orc"), "spec.output.orc"),
     (rows(column("a", "list<map<string, struct<b: list<time[us]>>>>")) | written("orc"), "spec.output.orc"),
-    (rows(column("user-id", "string")) | written("avro"), "spec.output.avro"),
     (rows(column("a", "list<map<string, struct<b: struct<$c: int8>>>>")) | written("avro"), "spec.output.avro"),
     (hashing("mail", output="text"), "spec.output"),
-    (written("jsonl", kafkaColumns=["value"]), "spec.output.jsonl.kafkaColumns[0]"),
     (written("parquet", kafkaColumns=["value"]), "spec.output.parquet.kafkaColumns[0]"),
     (written("parquet", kafkaColumns=["key", "key"]), "spec.output.parquet.kafkaColumns"),
     *at(
@@ -816,17 +661,12 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         hidden_keys("json", "of", MAIL[0], mask=[{"fields": ["of.mail"]}]),
     ),
     *at(J + "fields[0].type", rows(column("id", "time[ns]")), rows(column("id", "binary"))),
-    *at(J + "fields[0].type", rows(column("id", "binary[hex]")), rows(column("id", "decimal(39,2)"))),
-    *at(J + "fields[0].type", rows(column("id", "decimal(2,3)")), rows(column("id", "decimal(a)"))),
     *at(J + "fields[0].type", rows(column("id", "list<string")), rows(column("id", "list<string not nil>"))),
     *at(J + "fields[0].type", rows(column("id", "map<int32, string>")), rows(column("id", "struct<>"))),
     *at(J + "fields[0].type", rows(column("id", "struct<a: int8, A: int8>")), rows(column("id", "int8 int8"))),
     (rows({"name": "id", "type": "list<" * 17 + "int8" + ">" * 17}), J + "fields[0].type"),
-    *at(J + "fields[0].type", rows(column("id", "int8!")), rows(column("id", "i" * 4097))),
-    (rows(column("s", "struct<`a b`: int8>")), J + "fields[0].type"),
     (thrift(fields=[column("id", "string")]), "spec.value.thrift.fields[0].type"),
     *at(J + "fields[0].name", rows(column("a b", "int8")), rows(column("a.b", "int8"))),
-    *at(J + "fields[0].name", rows(column("a" * 65, "int8")), rows(column("a" * 257, "int8"))),
     *at(J + "fields[0].name", rows(column("Kafka_offset", "int8")), rows(column("a\u0001", "int8"))),
     (lines("csv", columns=["x"]), "spec.value.csv.fields[0].name"),
     (lines("regex", pattern="a"), "spec.value.regex.fields[0].name"),
@@ -845,7 +685,6 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
             *("yyyyMMMMdd", "yyyyMMddHHmmss" + "S" * 10),
         )
     ),
-    (rows(column("id", "int8", required="yes")), J + "fields[0].required"),
     (rows(fields=[]), J + "fields"),
     (rows(*({"name": f"f{n}", "type": "int8"} for n in range(257))), J + "fields"),
     (
@@ -855,28 +694,18 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         J + "fields",
     ),
     *at("spec.value.avro.registry.version", by_registry(version=0), by_registry(version="newest")),
-    (by_registry(version=2**31), "spec.value.avro.registry.version"),
     *at("spec.value.avro.registry.subject", by_registry(subject="{name}-value"), by_registry(subject="a b")),
     (by_avro("int", fields=[ONE]), "spec.value.avro.schema"),
     *at("spec.value.avro.schema", by_avro(schema='"string"'), by_avro(schema="{}"), by_avro(schema="{" * 5000)),
-    (by_avro(schema='{"type": "record",\n "name" "a"}'), "spec.value.avro.schema"),
-    *at(
-        "spec.value.avro.schema", by_avro(schema='{"type": "record", "name": "a"}'), by_avro(schema="{" + " " * 100_000)
-    ),
     *at("spec.value.avro.schema", by_avro(), by_avro(*({"type": "array", "items": "int"} for _ in range(1001)))),
-    (by_avro(schema={"type": "record"}), "spec.value.avro.schema"),
     (rows(ONE) | of_keys("avro", ONE), "spec.key.avro.schema"),
     (values("protobuf", ONE), "spec.value.protobuf.schema"),
     (plain("message M {}}"), "spec.value.protobuf.schema"),
-    (plain("message M { }"), "spec.value.protobuf.schema"),
     (plain('import "common.proto"; message M { common.Id id = 1; }'), "spec.value.protobuf.schema"),
     *at("spec.value.protobuf.schema", plain("message M { optional M a = 1; }"), plain("("), plain("  ")),
-    (plain("a;" + " " * 200_000), "spec.value.protobuf.schema"),
     (plain(message="N"), "spec.value.protobuf.message"),
     *at("spec.value.protobuf.message", plain(message="N", fields=[ONE]), plain(message="1")),
     (adjusting(unknownFields="keep", restColumn="kafka_rest"), J + "restColumn"),
-    (adjusting(unknownFields="keep", restColumn="USER"), J + "restColumn"),
-    (adjusting(unknownFields="keep", beside={"rename": [{"field": "id", "to": "_rest"}]}) | UNSTORED, J + "restColumn"),
     (adjusting(unknownFields="keep") | {"spec.key": {"text": {}, "column": "_Rest"}}, J + "restColumn"),
     (adjusting(unknownFields="keep") | written("text"), "spec.output"),
     *(
@@ -891,42 +720,28 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (adjusting(ONE, of="csv", faults={"wrongType": "convert"}), "spec.value.csv.faults.wrongType"),
     (adjusting(ONE, of="csv", faults={"duplicates": "last"}), "spec.value.csv.faults.duplicates"),
     *at("spec.value.rename[0].field", renaming("phone=a"), renaming("id.a=a"), renaming("user.phone=phone")),
-    (renaming("id=a", "id=b"), "spec.value.rename[1].field"),
     (renaming("id=User"), "spec.value.rename"),
     *at("spec.value.rename[0].to", renaming("id=a.b"), renaming("id=kafka_id")),
     (renaming("user.phone=tel", mask=[{"fields": ["user.phone"]}]), "spec.value.mask[0].fields[0]"),
-    (hiding(mask=[{"fields": ["user.n"]}]), "spec.value.mask[0].fields[0]"),
     (hashing("mail", mask=[{"fields": ["mail"]}]), "spec.value.mask[0].fields[0]"),
     (renaming("id=number") | folders({"field": "id", "prefix": "n="}), "spec.output.partitionBy[0].field"),
     (rows({"name": "country", "type": "string"}) | folders({"field": "contry"}), "spec.output.partitionBy[0].field"),
     *at("spec.output.partitionBy[0].field", folders({"field": "a..b"}), folders({"field": "id"})),
-    (rows({"name": "注" * 43, "type": "string"}) | folders({"field": "注" * 43}), "spec.output.partitionBy[0].field"),
     (rows({"name": "_país", "type": "string"}) | folders({"field": "_país"}), "spec.output.partitionBy[0].field"),
     *at(J + "fields[0].default", default("7"), default(128), default(True), default(1e39, "float32")),
     *at(J + "fields[0].default", default(0, "string"), default(1.5, "decimal(3,2)")),
-    *at(J + "fields[0].default", default("1.505", "decimal(3,2)"), default("2026-02-29", "date")),
     *at(J + "fields[0].default", default("24:00:00", "time[ms]"), default("now", "timestamp[ms]")),
-    (default("0001-01-01T00:00:00+01:00", "timestamp[ms]"), J + "fields[0].default"),
-    (default("2500-01-01T00:00:00Z", "timestamp[ns]"), J + "fields[0].default"),
     (default("0", "timestamp[s]", format="epoch[s]"), J + "fields[0].default"),
-    *at(J + "fields[0].default", default("AB==", "binary[base64]"), default("{}", "json")),
     *at(J + "fields[0].default", default("a", "list<string>"), default("x" * 1001, "string"), default([1])),
     (lines("csv", column("id", "int8", default=1)), "spec.value.csv.fields[0].default"),
-    (thrift(protocol="json"), "spec.value.thrift.protocol"),
     *at("spec.value.thrift.idl", thrift("struct S { 1: S s }"), thrift("struct S { }")),
-    *at("spec.value.thrift.idl", thrift("struct S { 1: uuid id }"), thrift('include "a" struct S { }')),
-    *at("spec.value.thrift.idl", thrift("struct S { 1: }"), thrift("(")),
     *at("spec.value.thrift.struct", thrift("struct S { 1: i32 a } struct T { }"), thrift(struct="T")),
     (thrift(struct="a.T"), "spec.value.thrift.struct"),
-    ({Q: {"holdAbove": "101%"}}, "spec.quarantine.holdAbove"),
-    *at("spec.output.parquet.pageBytes", in_parquet(pageBytes="17Mi"), in_parquet(pageBytes="1Ki")),
     *at("spec.value.csv.delimiter", lines("csv", delimiter="a"), lines("csv", delimiter="\n")),
-    (lines("csv", delimiter=",,"), "spec.value.csv.delimiter"),
     *at("spec.value.csv.quote", lines("csv", quote="\u00e4"), lines("csv", quote=","), lines("csv", escape='"')),
     (lines("csv", nullText="\n"), "spec.value.csv.nullText"),
     (lines("csv", columns=["id", "a\nb"]), "spec.value.csv.columns[1]"),
     *at("spec.value.regex.pattern", lines("regex", pattern="("), lines("regex", pattern="(?P<x>a)(?P<id>b)")),
-    (lines("regex", pattern=""), "spec.value.regex.pattern"),
     (lines("regex"), "spec.value.regex.pattern"),
     *at(
         "spec.value.avro.registry.url", by_registry(url="registry:8081"), by_registry(url="https://me:secret@registry")
@@ -935,32 +750,20 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         rows({"name": "m", "type": "map<string, struct<a: int8>>"}) | folders({"lower": "m.x.a"}),
         "spec.output.partitionBy[0].lower",
     ),
-    (rows({"name": "id", "type": "int64"}) | folders({"lower": "id"}), "spec.output.partitionBy[0].lower"),
     (rows(ONE) | dated("key.at"), "spec.output.partitionBy[0].date.field"),
-    (
-        rows({"name": "id", "type": "int64"}) | folders({"date": {"granularity": "day", "field": "id"}}),
-        "spec.output.partitionBy[0].date.field",
-    ),
-    (rows(column("id", "string")) | dated("id"), "spec.output.partitionBy[0].date.field"),
     (rows(column("id", "float64")) | dated("id", format="epoch[s]"), "spec.output.partitionBy[0].date.field"),
     (
         hiding(of=[column("at", "string"), ONE], output="jsonl", mask=[{"fields": ["at"]}])
         | dated("at", format="iso8601"),
         "spec.output.partitionBy[0].date.field",
     ),
-    (written("text", delimiterInValue="drop"), "spec.output.text.delimiterInValue"),
-    (written("sequencefile", key="text"), "spec.output.sequencefile.key"),
     (folders({"offset": {"every": 1}, "prefix": "o="}), "spec.output.partitionBy[0].prefix"),
-    (rows(column("id", "int64")) | dated("id", format="iso8601"), "spec.output.partitionBy[0].date.format"),
     (rows(column("at", "timestamp[ms]")) | dated("at", format="epoch[s]"), "spec.output.partitionBy[0].date.format"),
     (folders({"date": {"granularity": "day", "format": "epoch[s]"}}), "spec.output.partitionBy[0].date.format"),
     (rows(column("on", "date")) | dated("on", granularity="hour"), "spec.output.partitionBy[0].date.granularity"),
-    (folders({"date": {}}), "spec.output.partitionBy[0].date.granularity"),
-    (folders({"date": {"granularity": "week"}}), "spec.output.partitionBy[0].date.granularity"),
     (rows(column("on", "date")) | dated("on", timezone="Europe/Berlin"), "spec.output.partitionBy[0].date.timezone"),
     (folders({"date": {"granularity": "day", "timezone": "Mars/Base"}}), "spec.output.partitionBy[0].date.timezone"),
     (folders({"date": {"granularity": "day", "timezone": "../UTC"}}), "spec.output.partitionBy[0].date.timezone"),
-    (folders({"date": {"granularity": "day", "timezone": "America"}}), "spec.output.partitionBy[0].date.timezone"),
     (
         rows({"name": "x", "type": "float64"}) | folders({"bucket": {"field": "x", "count": 4}}),
         "spec.output.partitionBy[0].bucket.field",
@@ -969,37 +772,18 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({F + "partitionBy": [{"key": {"prefix": "_k="}}]}, "spec.output.partitionBy[0].key.prefix"),
     ({F + "partitionBy": [{"key": {}, "prefix": "k="}]}, "spec.output.partitionBy[0].prefix"),
     (folders({"date": {"granularity": "day", "prefix": "a/b="}}), "spec.output.partitionBy[0].date.prefix"),
-    (folders({"date": {"granularity": "day", "prefix": "_logpersister"}}), "spec.output.partitionBy[0].date.prefix"),
-    (folders({"offset": {"every": 0}}), "spec.output.partitionBy[0].offset.every"),
     ({OF: [{"topics": ["cliks"], "output": {}}]}, "spec.overrides[0].topics[0]"),
     ({OF: [{"topicPattern": "^c", "output": {}}, {"topics": ["clicks"], "output": {}}]}, "spec.overrides[1].topics[0]"),
-    ({OF: [{"topicPattern": "*", "keep": []}]}, "spec.overrides[0].topicPattern"),
-    ({OF: [{"topicPattern": r"(a)\1", "keep": []}]}, "spec.overrides[0].topicPattern"),
-    ({OF: [{"topicPattern": "(?i)a", "keep": []}]}, "spec.overrides[0].topicPattern"),
     ({OF: [{"topicPattern": r"(a)\1", "output": {}}]}, "spec.overrides[0].topicPattern"),
-    ({OF: [{"topicPattern": "(?i)a", "output": {}}]}, "spec.overrides[0].topicPattern"),
-    ({OF: [{"topicPattern": "a", "upload": {"maxAge": "10ms"}}]}, "spec.overrides[0].upload.maxAge"),
-    ({OF: [{"topicPattern": "a", "upload": {"maxBytes": 65535}}]}, "spec.overrides[0].upload.maxBytes"),
-    ({OF: [{"topics": ["clicks"], "upload": {"maxBytes": "5Ti"}}]}, "spec.overrides[0].upload.maxBytes"),
     ({OF: [{"topics": ["clicks"], "upload": {}}]}, "spec.overrides[0].upload"),
+    ({OF: [{"topics": ["clicks"], "upload": {"maxBytes": "5Ti"}}]}, "spec.overrides[0].upload.maxBytes"),
     (
         {OF: [{"topics": ["clicks"], "output": {"partitionBy": [{"field": "a"}]}}]},
         "spec.overrides[0].output.partitionBy[0].field",
     ),
-    *at("spec.spark.executors", {"spec.spark": {"executors": -1}}, {"spec.spark": {"executors": 1001}}),
     ({"spec.spark": {"executors": 1, "maxExecutors": 2}}, "spec.spark.executors"),
     ({"spec.spark": {"minExecutors": 1}}, "spec.spark.minExecutors"),
-    ({"spec.spark": {"minExecutors": 3, "maxExecutors": 2}}, "spec.spark.minExecutors"),
-    (
-        {"spec.spark": {"conf": {"spark." + "x" * 248: ""}}},
-        'spec.spark.conf["spark.xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"]',
-    ),
-    ({"spec.spark": {"conf": {"spark.x": "y" * 4001}}}, 'spec.spark.conf["spark.x"]'),
-    ({"spec.spark": {"conf": {"spark.x": 2}}}, 'spec.spark.conf["spark.x"]'),
     ({"spec.serviceAccount": {"name": "Writer"}}, "spec.serviceAccount.name"),
-    ({"spec.serviceAccount": {"name": "a..b"}}, "spec.serviceAccount.name"),
-    ({"spec.serviceAccount": {"name": "a" * 254}}, "spec.serviceAccount.name"),
-    ({"spec.serviceAccount": {"annotations": {"a": 1}}}, "spec.serviceAccount.annotations.a"),
     ({"spec.serviceAccount": {"annotations": {"a": "b\nc"}}}, "spec.serviceAccount.annotations.a"),
     ({"spec.serviceAccount": {"name": "writer", "annotations": {"a": "b"}}}, "spec.serviceAccount.annotations"),
     ({"spec.podTemplate": {"spec": {"containers": [{"name": "member", "image": "x"}]}}}, "spec.podTemplate"),
@@ -1007,21 +791,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         {"spec.spark": {"executorPodTemplate": {"spec": {"containers": [{"name": "executor", "image": "x"}]}}}},
         "spec.spark.executorPodTemplate",
     ),
-    ({"spec.podTemplate": {"spec": []}}, "spec.podTemplate.spec"),
-    ({"spec.podTemplate": {"metadata": {"labels": {"a": 1}}}}, "spec.podTemplate.metadata.labels.a"),
     *at("spec.autoscale.maxMembers", {"spec.autoscale": {}}, {"spec.autoscale": {"maxMembers": 0}}),
     ({"spec.autoscale": {"minMembers": 3, "maxMembers": 2}}, "spec.autoscale.maxMembers"),
     ({"spec.autoscale": {"maxMembers": 2, "targetLag": "15m"}}, "spec.autoscale.targetLag"),
-    ({"spec.autoscale": {"maxMembers": 2, "targetLag": "0s"}}, "spec.autoscale.targetLag"),
-    ({"spec.autoscale": {"maxMembers": 2, "targetLag": "366d"}}, "spec.autoscale.targetLag"),
     ({"spec.autoscale": {"maxMembers": 2}, "spec.targetLag": "15m"}, "spec.targetLag"),
-    ({"spec.autoscale": {"maxMembers": 2, "scaleUpStabilization": "0s"}}, "spec.autoscale.scaleUpStabilization"),
-    ({"spec.autoscale": {"maxMembers": 2, "scaleUpStabilization": "2h"}}, "spec.autoscale.scaleUpStabilization"),
-    ({"spec.autoscale": {"maxMembers": 2, "scaleDownStabilization": "0s"}}, "spec.autoscale.scaleDownStabilization"),
-    ({"spec.autoscale": {"maxMembers": 2, "scaleDownStabilization": "2d"}}, "spec.autoscale.scaleDownStabilization"),
-    (finishing(manifestName="_SUCCESS"), "spec.finish.manifestName"),
-    (finishing(allowedLateness="31d"), "spec.finish.allowedLateness"),
-    *at("spec.finish.idleAfter", finishing(idleAfter="31d"), finishing(idleAfter="999ms")),
     (finishing(policy=[]), "spec.finish.policy"),
     (finishing(policy=["archive"]), "spec.finish.policy"),
     *(
@@ -1051,31 +824,20 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     *at("spec.finish.webhook", finishing(policy=["webhook"]), finishing(webhook={"url": "http://h"})),
     *at("spec.finish.kafka", finishing(policy=["kafka"]), finishing(kafka={"topic": "told"})),
     (finishing(policy=["kafka"], kafka={"topic": "__consumer_offsets"}), "spec.finish.kafka.topic"),
-    (finishing(policy=["webhook"], webhook={"url": "http://h", "timeout": "999ms"}), "spec.finish.webhook.timeout"),
-    (finishing(policy=["webhook"], webhook={"url": "http://h", "timeout": "61s"}), "spec.finish.webhook.timeout"),
-    (finishing(policy=["webhook"], webhook={"url": "ftp://h"}), "spec.finish.webhook.url"),
     (finishing(policy=["webhook"], webhook={"url": "http://u:p@h"}), "spec.finish.webhook.url"),
     *at("spec.finish.late", finishing(late="drop"), hashing("mail") | finishing(late="quarantine")),
     (finishing(late="quarantine") | UNSTORED, "spec.finish.late"),
     (hashing("mail", quarantine={"holdAbove": "0%"}) | finishing(late="quarantine"), "spec.finish.late"),
     (finishing(successFileName="SUCCESS"), "spec.finish.successFileName"),
-    ({R + "canary": {"members": 0}}, "spec.rollout.canary.members"),
     ({A + "duration": "10m"}, "spec.rollout.progressDeadline"),
-    ({A + "duration": "0s", R + "progressDeadline": "999ms"}, "spec.rollout.progressDeadline"),
     ({A + "duration": "1d1ms", R + "progressDeadline": "2d"}, "spec.rollout.canary.analysis.duration"),
     ({R + "strategy": "Recreate", R + "canary": {}}, "spec.rollout.canary"),
     ({R + "strategy": "Recreate", R + "steps": [{"members": 1}]}, "spec.rollout.steps"),
     ({R + "steps": [{"members": 1}, {"members": "50%"}]}, "spec.rollout.steps"),
     *at("spec.rollout.steps[0].members", {R + "steps": [{}]}, {R + "steps": [{"members": 0}]}),
-    *at("spec.rollout.steps[0].members", {R + "steps": [{"members": 1001}]}, {R + "steps": [{"members": "0%"}]}),
     *at("spec.rollout.steps[0].members", {R + "steps": [{"members": "101%"}]}, {R + "steps": [{"members": "2"}]}),
-    ({R + "steps": [{"members": True}]}, "spec.rollout.steps[0].members"),
     ({R + "steps": [{"members": 9}, {"members": 9}]}, "spec.rollout.steps[1].members"),
     ({R + "steps": [{"members": "20%"}, {"members": "9%"}]}, "spec.rollout.steps[1].members"),
-    ({R + "steps": [{"members": 1, "pause": True}]}, "spec.rollout.steps[0].pause"),
-    ({R + "steps": [{"members": 1, "pause": {"duration": "0s"}}]}, "spec.rollout.steps[0].pause.duration"),
-    ({R + "steps": [{"members": 1, "pause": {"duration": "31d"}}]}, "spec.rollout.steps[0].pause.duration"),
-    ({R + "shadow": {"prefix": "shadow"}}, "spec.rollout.shadow.groupId"),
     (BESIDE | {R + "shadow": SHADOW | {"groupId": "g" * 177}}, "spec.rollout.shadow.groupId"),
     (BESIDE | {R + "shadow": SHADOW | {"groupId": "clicks-backup"}}, "spec.rollout.shadow.groupId"),
     (BESIDE | {R + "shadow": SHADOW, K + "groupId": "clicks-shadow.0.1"}, "spec.rollout.shadow.groupId"),
@@ -1085,21 +847,11 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     *at("spec.rollout.shadow.prefix", BESIDE | {S + "prefix": "shadow/raw"}, {R + "shadow": SHADOW}),
     ({R + "shadow": SHADOW | {"prefix": "a/b=c"}}, "spec.rollout.shadow.prefix"),
-    ({"spec.autoRepair": {"restartAfter": "2d"}}, "spec.autoRepair.restartAfter"),
-    ({"spec.autoRepair": {"nodeLostAfter": "59s"}}, "spec.autoRepair.nodeLostAfter"),
-    (BESIDE | {R + "shadow": SHADOW | {"duration": "25h"}}, "spec.rollout.shadow.duration"),
-    (BESIDE | {R + "shadow": SHADOW | {"members": 0}}, "spec.rollout.shadow.members"),
     (BESIDE | {R + "strategy": "Recreate"}, "spec.rollout.shadow"),
-    ({"spec.spark": {"conf": {"executor.memory": "1g"}}}, 'spec.spark.conf["executor.memory"]'),
     ({"spec.spark": {"conf": {"spark.master": "yarn"}}}, 'spec.spark.conf["spark.master"]'),
-    ({"spec.spark": {"conf": {"spark.executor.instances": "2"}}}, 'spec.spark.conf["spark.executor.instances"]'),
     (
         {"spec.spark": {"conf": {"spark.network.crypto.enabled": "false"}}},
         'spec.spark.conf["spark.network.crypto.enabled"]',
-    ),
-    (
-        {"spec.spark": {"conf": {"spark.kubernetes.authenticate.executor.serviceAccountName": "other"}}},
-        'spec.spark.conf["spark.kubernetes.authenticate.executor.serviceAccountName"]',
     ),
     (
         {"spec.spark": {"conf": {"spark.kubernetes.executor.label.logpersister.dev/driver": "other"}}},
@@ -1107,7 +859,6 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     ({"spec.spark": {"conf": {"spark.ssl.keyPassword": "hunter2"}}}, 'spec.spark.conf["spark.ssl.keyPassword"]'),
     *at("spec.key.text.type", keyed(type="struct<a: int8>"), keyed(type="int46")),
-    (of_keys("avro", column("a", "json"), registry=REGISTRY), "spec.key.avro.fields[0].type"),
     (of_keys("json"), "spec.key.json.fields"),
     (rows(ONE) | of_keys("avro", registry=REGISTRY), "spec.key.avro.fields"),
     (keyed(format="epoch[s]"), "spec.key.text.format"),
@@ -1140,14 +891,11 @@ TOLD: list[tuple[dict[str, Any], str]] = [
         {U + "maxBytes": "1Ti"},
         "10000 parts of storage.partSize 16Mi; lower it, or set spec.storage.partSize to 105Mi or",
     ),
-    ({U + "maxAge": "31d"}, 'spec.upload.maxAge: "31d" is not within 1s to 30d; write a value from 1s to 30d'),
-    ({U + "maxAge": "15"}, 'spec.upload.maxAge: "15" is not a duration; write for example 15m, 1h30m or 90s, with its'),
     ({K + "topics": REMOVE}, "spec.kafka: needs exactly one of topics and topicPattern; write one of them"),
     ({K + "bootstrapServers": "user:hunter2@a:1"}, "has credentials in it; put them in the Secret"),
     ({"spec.spark": {"conf": {"spark.ssl.keyPassword": "hunter2"}}}, "looks like a secret, and a manifest is stored"),
     ({"spec.frobnicate": 1}, "spec.frobnicate: is an unknown field; known here: generation, kafka, storage, output"),
     ({"spec.generation": "1"}, 'spec.generation: "1" is not a whole number; write it in digits, without quotes'),
-    (written("text", compression="deflate"), '"deflate" is not allowed here; write one of: gzip, zstd, none'),
     ({"spec.memebrs": 1}, "spec.memebrs: is an unknown field; did you mean members?"),
     (
         rows(column("id", "int46")),
@@ -1170,7 +918,6 @@ TOLD: list[tuple[dict[str, Any], str]] = [
         "the schema has no such message; write one of: M0, M0.I, M1, M1.I, M2 (and 3 more)",
     ),
     (plain("package shop; message Order { int64 id = 1; }", message="shop.order"), "did you mean shop.Order?"),
-    (rows(column("id", "list<INT>")), "there is no type 'INT' (position 6); did you mean int32?"),
     (
         rows({"name": "_id", "type": "int64"}) | folders({"field": "_id"}),
         '"_id" cannot name folders, which begin with a letter or digit, have no @ or $, and at most',
@@ -1180,10 +927,6 @@ TOLD: list[tuple[dict[str, Any], str]] = [
         "dt= is that of partitionBy[1], too; give one of them a prefix of its own",
     ),
     (folders({"ofset": {"every": 1}}), "partitionBy[0].ofset: is an unknown field; did you mean offset?"),
-    (
-        {"spec.spark": {"executorPodTemplate": {"sepc": {}}}},
-        "executorPodTemplate.sepc: is an unknown field; did you mean",
-    ),
     (
         {"spec.spark": {"conf": {"spark.kubernetes.executor.container.image": "mine:1"}}},
         'conf["spark.kubernetes.executor.container.image"]: is set by logpersister itself; remove it: use spec.image',
@@ -1209,10 +952,6 @@ def test_told(changes: dict[str, Any], expected: str) -> None:
     assert expected in str(problem)
 
 
-def test_the_least_of_each_kind_is_known() -> None:
-    assert set(ALONE) == set(KINDS)
-
-
 @pytest.mark.slow
 def test_every_rule_refuses_one_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     judged, findings = set(), Rule.findings
@@ -1230,11 +969,6 @@ def test_every_rule_refuses_one_of_them(monkeypatch: pytest.MonkeyPatch) -> None
     assert not [f"{of}: {judge.__qualname__}" for judge, of in rules.items() if judge not in judged]
 
 
-def test_everything_wrong_is_told_at_once() -> None:
-    changes = {"spec.members": 0, "spec.kafka.topics": [], "spec.upload.maxAge": "x", "spec.nonsense": 1}
-    assert len(problems(changes)) == 4
-
-
 def test_both_contradictions_of_a_part_are_told() -> None:
     found = problems({"spec.kafka.security": {"protocol": "SASL_SSL"}})
     assert [line.split(":")[0] for line in found] == ["spec.kafka.security.mechanism", "spec.kafka.security.secretName"]
@@ -1244,17 +978,6 @@ def test_both_contradictions_of_a_part_are_told() -> None:
 def test_not_a_mapping(document: Any) -> None:
     with pytest.raises(ManifestError, match="is not a mapping; begin with apiVersion"):
         parse(document)
-
-
-def test_snake_case_is_not_yaml() -> None:
-    assert problems({"spec.upload.max_age": "1m"}) == ["spec.upload.max_age: is an unknown field; did you mean maxAge?"]
-
-
-def test_parsing_does_not_change_the_document() -> None:
-    document = changed({"spec.kafka.groupId": None})
-    before = repr(document)
-    parse(document)
-    assert repr(document) == before
 
 
 def test_each_try_of_a_shadow_has_names_of_its_own() -> None:
@@ -1267,27 +990,6 @@ def test_each_try_of_a_shadow_has_names_of_its_own() -> None:
     assert longest is not None
     names = longest.group_of("0123456789ab", 2**31 - 1), longest.prefix_of("0123456789ab", 2**31 - 1)
     assert accepted({K + "groupId": names[0], S + "prefix": names[1]}).group_id == names[0]
-
-
-def test_defaults() -> None:
-    spec = accepted({}).spec
-    assert accepted({}).group_id == "clicks-backup"
-    assert accepted({"spec.kafka.groupId": "other"}).group_id == "other"
-    assert (spec.generation, spec.members, spec.spark.executors) == (1, 1, 0)
-    assert (spec.shutdown_grace, spec.cycle_interval) == (timedelta(seconds=30), timedelta(seconds=5))
-    assert (spec.upload.max_bytes, spec.upload.max_age) == (256 * 2**20, timedelta(minutes=15))
-    assert (spec.output.format, spec.output.compression, spec.output.partition_by) == ("text", "gzip", ())
-    assert spec.output.settings == TextSpec(delimiter="\n")
-    assert spec.storage.part_size == 16 * 2**20
-    assert spec.kafka.session_timeout == timedelta(seconds=45)
-    assert spec.kafka.isolation_level == "read_committed"
-
-
-def test_defaults_that_follow_from_the_format() -> None:
-    output = accepted(written("sequencefile")).spec.output
-    assert output.compression == "deflate"
-    assert output.sequencefile is not None
-    assert (output.sequencefile.key, output.sequencefile.compression_type) == ("longwritable", "block")
 
 
 @pytest.mark.parametrize(
@@ -1305,23 +1007,12 @@ def test_start_time() -> None:
     assert kafka.start_time == datetime(2026, 11, 21, 0, 30, tzinfo=UTC)
 
 
-def test_addresses() -> None:
-    kafka = accepted({"spec.kafka.bootstrapServers": "a:1, [::1]:2"}).spec.kafka
-    assert [(address.host, address.port) for address in kafka.addresses] == [("a", 1), ("::1", 2)]
-    assert [str(address) for address in kafka.addresses] == ["a:1", "[::1]:2"]
-
-
 @pytest.mark.parametrize(
     ("pattern", "excluded", "topic", "expected"),
     [
-        ("^web\\.", None, "web.a", True),
         ("^web\\.", None, "my-web.a", False),
         ("web", None, "my-web-logs", True),
-        ("web$", None, "my-web-logs", False),
-        ("^web$|^app$", None, "app", True),
-        ("^web$|^app$", None, "apple", False),
         ("web", "test", "web.test.a", False),
-        ("web", "^test", "web.test", True),
         (".", None, "__consumer_offsets", False),
         (".", None, "__anything", False),
         (".", None, "_mine", True),
@@ -1331,14 +1022,6 @@ def test_addresses() -> None:
 def test_topics_by_pattern(pattern: str, excluded: str | None, topic: str, expected: bool) -> None:
     kafka = accepted(by_pattern(topicPattern=pattern, excludeTopicPattern=excluded)).spec.kafka
     assert kafka.selects(topic) is expected
-
-
-def test_topics_by_name() -> None:
-    kafka = accepted({}).spec.kafka
-    assert kafka.selects("clicks")
-    assert not kafka.selects("clicks2")
-    with pytest.raises(ValueError, match="not by a pattern"):
-        _ = kafka.subscription_pattern
 
 
 def test_limits_of_the_first_matching_override_apply() -> None:

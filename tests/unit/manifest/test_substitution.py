@@ -87,10 +87,6 @@ def test_what_a_variable_holds_stays_one_value(value: str) -> None:
     assert note("${NOTE}", NOTE=value) == value
 
 
-def test_values_of_variables_are_not_searched_again() -> None:
-    assert note("${NOTE}", NOTE="${BUCKET}") == "${BUCKET}"
-
-
 def test_without_variables_everything_is_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "clicks.yaml"
     file.write_text("""

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from kafka.errors import LeaderNotAvailableError
@@ -51,18 +50,15 @@ class FakeGroup:
     def __init__(self) -> None:
         self.tokens = {CLICKS: 1}
         self.revoking: set[TopicPartition] = set()
-        self.busy: set[TopicPartition] = set()
 
     def ownership(self) -> dict[TopicPartition, int]:
         return dict(self.tokens)
 
     def retain(self, partitions: Mapping[TopicPartition, int]) -> set[TopicPartition]:
-        allowed = {p for p, token in partitions.items() if self.tokens.get(p) == token and p not in self.revoking}
-        self.busy |= allowed
-        return allowed
+        return {p for p, token in partitions.items() if self.tokens.get(p) == token and p not in self.revoking}
 
     def release(self, partitions: Iterable[TopicPartition]) -> None:
-        self.busy -= set(partitions)
+        """Nobody asks who is busy."""
 
 
 class FakeRegister:
@@ -72,17 +68,14 @@ class FakeRegister:
         self._state_store = state_store
         self.sent: list[tuple[TopicPartition, CommittedOffset, bool]] = []
         self.failing: set[TopicPartition] = set()
-        self.why: Exception = TimeoutError("no answer")
         self.kafka: dict[TopicPartition, CommittedOffset] = {}
         """What arrived."""
         self.unknown_metadata: set[TopicPartition] = set()
         self.stale: dict[TopicPartition, CommittedOffset | None] = {}
         """Answers of a broker that does not know what has happened since."""
         self.error: Exception | None = None
-        self.asked = 0
 
     def read(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Registered]:
-        self.asked += 1
         if self.error is not None:
             raise self.error
         found: dict[TopicPartition, Registered] = {}
@@ -99,7 +92,7 @@ class FakeRegister:
                 assert mark.revision in self._state_store.revisions, f"{partition}: nobody can read {mark}"
             self.sent.append((partition, commit.committed, promise))
             if partition in self.failing:
-                outcome.failed[partition] = self.why
+                outcome.failed[partition] = TimeoutError("no answer")
             else:
                 outcome.committed.add(partition)
                 self.kafka[partition] = commit.committed
@@ -155,7 +148,6 @@ class FakeStateStore:
         self.revisions: dict[str, Mapping[str, Any]] = {}
         self.elsewhere: dict[str, Mapping[str, Any] | StorageError] = {}
         """What one finds of a revision in any other place."""
-        self.asked_elsewhere = 0
         self.losses: list[tuple[TopicPartition, Offset, Offset, str]] = []
         self.error: StorageError | None = None
         self.topics: dict[tuple[str, int], TopicNote | NoteError] = {}
@@ -208,7 +200,6 @@ class FakeStateStore:
         self._ask()
         if place == PLACE:
             return self.revisions.get(revision)
-        self.asked_elsewhere += 1
         found = self.elsewhere.get(revision)
         if isinstance(found, StorageError):
             raise found
@@ -257,6 +248,8 @@ class FakeJobs:
 class FakeSchemas:
     """A registry with one version for each topic, until a test registers more."""
 
+    place = "a registry"
+
     def __init__(self) -> None:
         self.version = 1
         self.error: Exception | None = None
@@ -264,39 +257,24 @@ class FakeSchemas:
         """Why a version cannot read the one before."""
         self.asked: list[str] = []
         self.on_asked: Callable[[], None] = lambda: None
-        self.registries: dict[str, str] = {}
 
-    def of(self, topic: str) -> "FakeSchemasOfTopic":
-        return FakeSchemasOfTopic(self, self.registries.get(topic, "all others"))
-
-
-@dataclass(frozen=True)
-class FakeSchemasOfTopic:
-    registry: FakeSchemas
-    place: str
+    def of(self, topic: str) -> "FakeSchemas":
+        return self
 
     def current(self, topic: str) -> OutputSchema:
-        self.registry.asked.append(topic)
-        self.registry.on_asked()
-        if self.registry.error is not None:
-            raise self.registry.error
-        return OutputSchema(self.registry.version, f'"{topic} {self.registry.version}"')
+        self.asked.append(topic)
+        self.on_asked()
+        if self.error is not None:
+            raise self.error
+        return OutputSchema(self.version, f'"{topic} {self.version}"')
 
     def unreadable(self, topic: str, now: OutputSchema, before: OutputSchema) -> str | None:
-        return self.registry.problem
+        return self.problem
 
 
 class FakeSampler:
-    def __init__(self) -> None:
-        self.asked: list[TopicPartition] = []
-        self.answer: tuple[int, int] | None = (1, 64 * 1024 // 10)
-        self.error: Exception | None = None
-
     def sample(self, partition: TopicPartition, start: Offset) -> tuple[int, int] | None:
-        self.asked.append(partition)
-        if self.error is not None:
-            raise self.error
-        return self.answer
+        return 1, 64 * 1024 // 10
 
 
 class FakeDependencies:

@@ -56,7 +56,3 @@ def test_progress_is_of_the_bounds_and_of_partitions_that_are_known() -> None:
     replay = Replay("group", {P: Range(P, 10, 20), Q: Range(Q, 0, 5)}, SOURCE)
     cases: list[dict[TopicPartition, int]] = [{}, {P: 10}, {P: 14, Q: 0}, {P: 25, Q: 5}, {P: 3}]
     assert [replay.progress(one) for one in cases] == [ReplayProgress(15, stored) for stored in (0, 0, 4, 15, 0)]
-
-
-def test_without_a_backup_nothing_is_known_of_it() -> None:
-    assert Replay("group", {}, SOURCE).part(Range(P, 0, 5)) is None

@@ -4,12 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from kafka.errors import TopicAuthorizationFailedError
 from structlog.testing import capture_logs
 
 from logpersister.member.cycle import Cycle
 from logpersister.member.listener import Listener
-from logpersister.member.sizing import SAMPLE_AGAIN_SECONDS
 from logpersister.pipeline.work import RangeOutcome, WorkError
 from logpersister.plan.holds import HoldReason
 from logpersister.plan.intents import CommittedOffset, OffsetMetadata
@@ -89,23 +87,6 @@ def test_a_partition_without_a_leader_is_said_once_and_stops_no_other(fakes: Fak
         turn(fakes, cycle)
     assert "partitions.readable" in [one["event"] for one in logs]
     assert fakes.jobs.ranges() == [lost]
-
-
-@pytest.mark.parametrize("may_read", [False, True])
-def test_a_partition_that_is_handed_over_is_not_said_to_be_readable(fakes: FakeDependencies, *, may_read: bool) -> None:
-    fakes.group.tokens = {CLICKS: 1, ORDERS: 1}
-    cycle = begun(fakes, clicks=5, orders=5)
-    if may_read:
-        fakes.offsets.leaderless = {ORDERS}
-    else:
-        fakes.register.failing, fakes.register.why = {ORDERS}, TopicAuthorizationFailedError("orders")
-    turn(fakes, cycle, seconds=60)
-    assert cycle.unreadable.keys() == {ORDERS}
-    fakes.group.tokens = {CLICKS: 1}
-    with capture_logs() as logs:
-        turn(fakes, cycle, seconds=60)
-    assert not cycle.unreadable
-    assert "partitions.readable" not in [one["event"] for one in logs]
 
 
 def test_without_promising_what_has_ended_is_kept_and_nothing_begins(fakes: FakeDependencies) -> None:
@@ -224,18 +205,6 @@ def test_a_range_that_shall_not_be_stored_as_it_is_holds_its_partition(
     assert f"{problem}. {remedy}" in hold.message
     assert commits(fakes) == [(0, ()), (0, (10,))], "it stays promised"
     assert len(fakes.jobs.submitted) == 1
-
-
-def test_a_topic_without_a_sample_is_asked_once_in_a_while(fakes: FakeDependencies) -> None:
-    fakes.sampler.error = RuntimeError("not authorised")
-    cycle = begun(fakes, clicks=5)
-    fakes.register.failing = {CLICKS}  # so that it stays to be planned
-    for _ in range(5):
-        turn(fakes, cycle)
-    assert len(fakes.sampler.asked) == 1
-    turn(fakes, cycle, SAMPLE_AGAIN_SECONDS)
-    turn(fakes, cycle)
-    assert len(fakes.sampler.asked) == 2
 
 
 def test_a_note_that_cannot_be_read_stops_only_its_topic_and_is_tried_again(fakes: FakeDependencies) -> None:

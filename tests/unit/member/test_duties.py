@@ -7,8 +7,7 @@ from itertools import pairwise
 import pytest
 import structlog
 
-from logpersister.backoff import PartlyFailedError
-from logpersister.member.duties import IDLE_SECONDS, STUCK_SECONDS, DutyThread, performing
+from logpersister.member.duties import STUCK_SECONDS, DutyThread, performing
 from logpersister.member.listener import Listener
 from logpersister.ranges import TopicPartition
 from logpersister.report.duties import DutyReport
@@ -34,7 +33,7 @@ class Recorder(Listener):
 
 
 class World:
-    """A clock, an assignment, and a duty, whose attempts take `seconds`."""
+    """A clock, an assignment, and a duty."""
 
     name = "fake"
     at_once = 1
@@ -46,11 +45,7 @@ class World:
         self.done: list[str] = []
         self.forgotten: list[str] = []
         self.failing: set[str] = set()
-        self.partly_failing: set[str] = set()
-        self.seconds = 0.0
         self.meanwhile: Callable[[], None] = lambda: None
-        self.more = 0
-        """How often there is more to be done at once."""
         self.thread = DutyThread(
             self, lambda: self.owned, self.recorder, clock=lambda: self.time, now=lambda: NOON, jitter=lambda: 1.0
         )
@@ -60,14 +55,10 @@ class World:
 
     def perform(self, topic: str, *, last: bool) -> float:
         self.done.append(topic + "!" * last)
-        self.time += self.seconds
         self.meanwhile()
         if topic in self.failing:
             raise OSError(f"{topic}: the catalog is away")
-        if topic in self.partly_failing:
-            raise PartlyFailedError(f"{topic}: one of its tables is away", PAUSE)
-        self.more -= 1
-        return PAUSE if self.more < 0 else 0.0
+        return PAUSE
 
     def forget(self, topic: str) -> None:
         self.forgotten.append(topic)
@@ -90,20 +81,6 @@ def test_only_topics_whose_first_partition_is_ours_and_that_are_concerned() -> N
     assert world.report == DutyReport("fake", topics=1)
 
 
-def test_a_topic_waits_for_as_long_as_the_duty_says() -> None:
-    world = World(CLICKS)
-    assert [world.after(seconds) for seconds in (0, PAUSE - 1, 1, 1)] == [["clicks"], [], ["clicks"], []]
-
-
-def test_the_next_turn_is_when_a_topic_is_due_or_soon_for_the_sake_of_new_ones() -> None:
-    world = World()
-    assert world.thread.turn() == IDLE_SECONDS
-    world.owned = {CLICKS}
-    assert world.thread.turn() == IDLE_SECONDS
-    world.time += PAUSE - 2
-    assert world.thread.turn() == 2
-
-
 def test_a_topic_that_fails_is_tried_less_and_less_often_and_others_go_on() -> None:
     world = World(CLICKS, VIEWS)
     world.failing = {"clicks"}
@@ -116,19 +93,6 @@ def test_a_topic_that_fails_is_tried_less_and_less_often_and_others_go_on() -> N
     assert 2 <= pauses[0] <= 6
     assert all(140 <= pause <= 301 for pause in pauses[-3:])
     assert world.done.count("views") > 10
-
-
-def test_what_fails_in_part_goes_on_at_its_usual_time_and_is_told_less_and_less_often() -> None:
-    world = World(CLICKS)
-    world.partly_failing = {"clicks"}
-    with structlog.testing.capture_logs() as logs:
-        assert [world.after(PAUSE) for _ in range(20)] == [["clicks"]] * 20
-    (failing,) = world.report.first_failing
-    assert (failing.failures, failing.message) == (20, "clicks: one of its tables is away")
-    assert [entry["failures"] for entry in logs] == [1, 2, 4, 8, 16]
-    world.partly_failing = set()
-    world.after(PAUSE)
-    assert world.report == DutyReport("fake", topics=1)
 
 
 def test_failures_are_shown_until_it_works_again() -> None:
@@ -168,22 +132,6 @@ def test_an_attempt_that_does_not_end_is_told_by_others_until_it_ends() -> None:
     assert [entry["event"] for entry in logs] == ["duty.hangs", "duty.works_again"]
 
 
-def test_the_thread_that_watches_tells_what_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("logpersister.member.duties.WATCH_SECONDS", 0.01)
-    monkeypatch.setattr("logpersister.member.duties.STUCK_SECONDS", 0.05)
-    world, may_end, told = World(CLICKS), threading.Event(), threading.Event()
-
-    class Hears(Recorder):
-        def duty(self, report: DutyReport) -> None:
-            if any(one.hangs for one in report.first_failing):
-                told.set()
-
-    world.meanwhile = lambda: (may_end.wait(10), None)[1]
-    with performing([world], lambda: world.owned, Hears()):
-        assert told.wait(10)
-        may_end.set()
-
-
 def test_of_a_duty_for_several_topics_at_once_a_slow_one_delays_no_other() -> None:
     world, may_end, views = World(CLICKS, VIEWS), threading.Event(), threading.Event()
     world.at_once = 2
@@ -221,12 +169,6 @@ def test_a_topic_that_has_gone_is_forgotten_and_begins_anew() -> None:
     assert world.after(0) == ["clicks"], "its pause is over"
 
 
-def test_a_topic_that_goes_while_another_one_takes_long_is_left_alone() -> None:
-    world = World(CLICKS, VIEWS)
-    world.meanwhile = lambda: setattr(world, "owned", {CLICKS})
-    assert world.after(0) == ["clicks"]
-
-
 def test_the_last_time_each_topic_s_turn_comes_due_or_not() -> None:
     world = World(CLICKS, VIEWS)
     assert world.after(0) == ["clicks", "views"]
@@ -235,13 +177,6 @@ def test_the_last_time_each_topic_s_turn_comes_due_or_not() -> None:
     world.failing = {"views"}
     assert not world.thread.once_more()
     assert (world.done[4:], world.recorder.reports[-1].failing) == (["clicks!", "views!"], 1)
-
-
-def test_the_last_time_goes_on_while_there_is_more() -> None:
-    world = World(CLICKS, VIEWS)
-    world.more = 2
-    assert world.thread.once_more()
-    assert world.done == ["clicks!", "clicks!", "clicks!", "views!"]
 
 
 def test_the_last_time_waits_for_what_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,10 +2,9 @@
 
 from typing import Any, cast
 
-import pytest
 import structlog
 
-from logpersister.member.finishing import LONGEST_SECONDS, FinishDuty
+from logpersister.member.finishing import FinishDuty
 from logpersister.member.listener import Listener
 from logpersister.report.finish import FinishReport, finish_document
 from logpersister.storage.store import ObjectStore
@@ -39,20 +38,19 @@ class Heard(Listener):
 class Member:
     """The duty of a member, in a world in memory."""
 
-    def __init__(self, **changes: Any) -> None:
+    def __init__(self) -> None:
         self.world = World()
         self.heard = Heard()
         hours = [{"date": {"granularity": one}} for one in ("day", "hour")]
         spec = {
             "spec.kafka.groupId": GROUP,
             "spec.storage.prefix": "raw",
-            "spec.kafka.topics": [TOPIC, "other"],
+            "spec.kafka.topics": [TOPIC],
             "spec.output.partitionBy": hours,
             "spec.finish": {"policy": ["manifest", "successFile"], "allowedLateness": "10m"},
-            "spec.overrides": [{"topics": ["other"], "output": {"partitionBy": []}}],
         }
         self.duty = FinishDuty(
-            accepted(spec | changes),
+            accepted(spec),
             self.world,
             cast("ObjectStore", self.world.store),
             self.heard,
@@ -63,10 +61,6 @@ class Member:
     def perform(self, hours: float, *, last: bool = False) -> float:
         self.world.at(hours)
         return self.duty.perform(TOPIC, last=last)
-
-
-def test_it_concerns_topics_with_folders_by_time() -> None:
-    assert [Member().duty.concerns(topic) for topic in (TOPIC, "other")] == [True, False]
 
 
 def test_it_tells_what_is_finished_late_and_waiting() -> None:
@@ -100,47 +94,6 @@ def test_it_says_which_partitions_were_taken_for_idle() -> None:
     assert (member.heard.guessed, member.heard.document()["guessed"]) == ([True], {"count": 1, "last": last})
 
 
-def test_a_topic_that_goes_to_another_member_waits_no_more_here() -> None:
-    member = Member()
-    member.world.store_new(0, 0.5)
-    member.perform(2)
-    assert member.heard.document()["waiting"]["count"] == 1
-    member.duty.forget(TOPIC)
-    assert member.heard.document()["waiting"]["count"] == 0
-
-
-def test_nothing_is_asked_until_the_next_folder_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    member = Member()
-    member.world.store_new(0, 0.5, 1.5)
-    member.perform(1.6)
-    monkeypatch.setattr(member.world.store, "folders", None)
-    assert member.perform(1.9) == 15.0
-    member.perform(2.1)
-    with pytest.raises(TypeError):
-        member.perform(2.2)
-
-
-def test_arrivals_are_listed_once_for_all_topics(monkeypatch: pytest.MonkeyPatch) -> None:
-    member = Member()
-    member.perform(0.1)
-    before = member.world.store.listings
-    member.duty.perform(TOPIC)
-    assert member.world.store.listings == before
-    member.perform(0.2)
-    assert member.world.store.listings > before
-
-
-def test_arrivals_of_one_topic_are_no_reason_to_list_those_of_all_again() -> None:
-    member = Member()
-    member.world.at(5)
-    member.world.store_new(0, 0.5)
-    assert member.world.arrivals() == 1
-    member.perform(5)
-    before = member.world.store.listings
-    member.duty.perform("other")
-    assert member.world.store.listings == before
-
-
 def test_a_member_that_leaves_looks_whatever_it_has_seen_a_moment_ago() -> None:
     member = Member()
     member.perform(5)
@@ -149,8 +102,3 @@ def test_a_member_that_leaves_looks_whatever_it_has_seen_a_moment_ago() -> None:
     assert member.world.finished() == []
     member.perform(5.0002, last=True)
     assert member.world.finished() == [hour(0)]
-
-
-@pytest.mark.parametrize(("interval", "seconds"), [("1s", 3.0), ("5m", LONGEST_SECONDS)])
-def test_how_often_it_looks(interval: str, seconds: float) -> None:
-    assert Member(**{"spec.cycleInterval": interval}).perform(0) == seconds

@@ -3,8 +3,6 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pytest
-
 from logpersister.manifest import LogPersister
 from logpersister.member.end_offsets import EndOffsetMonitor
 from logpersister.plan.age import AgeWatch
@@ -45,19 +43,6 @@ def test_what_waits_is_due_when_its_folder_is_over() -> None:
     assert [waiting.is_due(at) for at in (55, 64.9, 65, 90)] == [False, False, True, True]
 
 
-def test_what_is_of_the_next_folder_waits() -> None:
-    waiting = Waiting(resource(), time=61, seen=61)
-    assert [waiting.is_due(at) for at in (65, 124.9, 125)] == [False, False, True]
-
-
 def test_what_comes_late_waits_for_the_next_end_at_most() -> None:
     waiting = Waiting(resource(), time=50, seen=66)
     assert [waiting.is_due(at) for at in (66, 124.9, 125)] == [False, False, True]
-
-
-@pytest.mark.parametrize(
-    "of", [resource(storeAtEnd=False), accepted({"spec.upload.maxAge": "2h"})], ids=["off", "none"]
-)
-def test_only_where_it_is_asked_for(of: LogPersister) -> None:
-    waiting = Waiting(of, time=50, seen=51)
-    assert [waiting.is_due(at) for at in (65, 169, 170)] == [False, False, True]

@@ -120,12 +120,6 @@ def test_nothing_is_finished_yet_or_not_in_this_generation() -> None:
     assert raised.read() == 5000
 
 
-def test_without_a_place_for_late_records_nothing_is_asked() -> None:
-    bench = Bench(late="append")
-    assert bench.now("clicks", "orders") == {"clicks": None, "orders": None}
-    assert bench.threads.waiting == []
-
-
 def test_a_bucket_that_fails_at_first_is_waited_for_and_later_it_is_not(bench: Bench) -> None:
     bench.store.note = StorageError("unreachable", "S3 is away")
     bench.now()

@@ -111,16 +111,6 @@ def test_a_login_that_is_refused_for_a_minute_is_an_outage_though_brokers_answer
     assert surroundings.told == (), "no login has been refused since"
 
 
-def test_what_the_library_says_of_each_login_is_no_refusal(surroundings: Surroundings) -> None:
-    for _ in range(20):
-        logging.getLogger("kafka.net.sasl.scram").warning(
-            "Exchanging credentials in the clear during Sasl Authentication"
-        )
-        logging.getLogger("kafka.cluster").error("Not authorized to read topic closed: TopicAuthorizationFailedError")
-        surroundings.check(after=5)
-    assert surroundings.told == ()
-
-
 def test_a_bucket_that_refuses_and_a_registry_of_one_topic_are_outages_until_they_work(
     surroundings: Surroundings,
 ) -> None:

@@ -1,7 +1,6 @@
 """The process of a member, before anything of it runs."""
 
 import itertools
-import threading
 import time
 import urllib.error
 import urllib.request
@@ -24,20 +23,11 @@ from logpersister.pipeline.work import WorkError
 from logpersister.registry import RegistryError
 from logpersister.report.facts import Identity
 from logpersister.report.health import Health
-from logpersister.report.outages import Outage, Server
-from logpersister.report.status import StatusBoard, utc_now
+from logpersister.report.status import StatusBoard
 from logpersister.stopping import Stop
 from tests.unit.manifest.documents import accepted
 from tests.unit.member.fakes import CLICKS, TOPIC_ID, FakeDependencies, FakeSchemas
 from tests.unit.member.test_cycle import begun, turn
-
-
-def test_spark_is_waited_for_before_a_member_joins() -> None:
-    warm: Future[int] = Future()
-    threading.Timer(0.1, warm.set_result, [2]).start()
-    with capture_logs() as logs:
-        warm_up(warm, Stop())
-    assert [event["event"] for event in logs] == ["spark.warm"]
 
 
 def test_spark_is_not_waited_for_in_vain() -> None:
@@ -107,19 +97,6 @@ def test_a_member_that_joins_says_for_whom_it_waits(monkeypatch: pytest.MonkeyPa
     assert "up to 45s (spec.kafka.sessionTimeout)" in shown[3]
     assert shown[4] == "running"
     assert [event["event"] for event in logs][:2] == ["member.waits", "member.state"]
-
-
-def test_a_member_is_ready_while_a_copy_is_away() -> None:
-    health, group = Health(), Mock(joined=True)
-    board = StatusBoard(Identity("g", 1, "r", "one", "0"))
-    readiness = Readiness(health)
-    readiness.looked.set(met=True)
-    member = Member(RESOURCE, Mock(group=group), Mock(), Mock(), board, Mock(), health, readiness, Stop())
-    servers: tuple[Server, ...] = ("copy", "registry")
-    for server in servers:
-        member.on_outages((Outage(server, "it is away", "mend it", "it is asked again", utc_now(), lasting=True),))
-        assert [one.server for one in board.snapshot().outages] == [server]
-        assert health.ready().ok == (server == "copy")
 
 
 @pytest.mark.parametrize(

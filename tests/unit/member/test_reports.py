@@ -6,8 +6,6 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from logpersister.backoff import PartlyFailedError
-from logpersister.finish.copying import CopyError
 from logpersister.member.cycle import Cycle
 from logpersister.member.refusals import Refusals
 from logpersister.member.reports import Reports
@@ -15,7 +13,7 @@ from logpersister.member.summary import Summary
 from logpersister.pipeline.work import RangeOutcome, WorkError
 from logpersister.ranges import Range, TopicPartition
 from logpersister.report.document import status_document
-from logpersister.report.facts import Identity, LateRecords, Quarantined, WrittenObject
+from logpersister.report.facts import Identity, Quarantined, WrittenObject
 from logpersister.report.metrics import Metrics
 from logpersister.report.status import StatusBoard
 from logpersister.storage.errors import StorageError
@@ -102,65 +100,6 @@ def test_refused_records_are_counted_logged_and_shown_without_what_is_in_them(sh
     assert (shown.status.totals.records, shown.status.totals.quarantined) == (5, 2)
 
 
-def test_adjusted_values_are_counted_logged_and_shown_by_reason(shown: Shown) -> None:
-    objects = (WrittenObject("a", 100, 3),)
-    outcomes = [
-        RangeOutcome(Range(CLICKS, 0, 9), objects, 400, 1.5, adjusted={"wrong_type": 4, "duplicate": 1}),
-        RangeOutcome(Range(CLICKS, 9, 12), objects, 400, 1.5, adjusted={"wrong_type": 2}),
-        RangeOutcome(Range(CLICKS, 12, 20), objects),
-    ]
-    with capture_logs() as lines:
-        shown.reports.stored(outcomes)
-    told = [line for line in lines if line["event"] == "values.adjusted"]
-    assert [(line["start"], line["values"], line["reasons"], line["log_level"]) for line in told] == [
-        (0, 5, {"wrong_type": 4, "duplicate": 1}, "info"),
-        (9, 2, {"wrong_type": 2}, "info"),
-    ]
-    assert sorted(shown.sample("logpersister_adjusted_values_total")) == ["1.0", "6.0"]
-    assert status_document(shown.status)["adjusted"] == {"values": 7, "reasons": {"wrong_type": 6, "duplicate": 1}}
-
-
-def test_late_records_are_counted_logged_and_shown_wherever_they_went(shown: Shown) -> None:
-    objects = (WrittenObject("raw/clicks/_late/dt=2026-11-21/1_0_00000000000000000000.txt", 100, 4),)
-    with capture_logs() as lines:
-        late = RangeOutcome(Range(CLICKS, 0, 9), objects, 400, 1.5, late=LateRecords(4, "folder"))
-        shown.reports.stored([late, RangeOutcome(Range(CLICKS, 9, 12))])
-        shown.reports.late("clicks", 3)
-    (line,) = [line for line in lines if line["event"] == "records.late"]
-    where = {"topic": "clicks", "partition": 0, "start": 0, "end": 9}
-    assert line == {"event": "records.late", "log_level": "warning", **where, "records": 4, "to": "folder"}
-    assert shown.sample('logpersister_late_records_total{to="folder",topic="clicks"}') == ["4.0"]
-    assert shown.sample('logpersister_late_records_total{to="append",topic="clicks"}') == ["3.0"]
-    assert status_document(shown.status)["uploads"]["late"] == 7
-
-
-def test_ranges_without_records_and_offsets_that_nobody_explained_are_counted_and_logged(shown: Shown) -> None:
-    objects = (WrittenObject("a", 100, 3),)
-    with capture_logs() as lines:
-        shown.reports.stored(
-            [
-                RangeOutcome(Range(CLICKS, 0, 9), objects, 400, 1.5, unexplained=4),
-                RangeOutcome(Range(CLICKS, 9, 12)),
-                RangeOutcome(Range(CLICKS, 12, 20), unexplained=8),
-            ]
-        )
-    assert shown.sample("logpersister_empty_ranges_total") == ["2.0"]
-    assert shown.sample("logpersister_unexplained_offsets_total") == ["12.0"]
-    silent = [line for line in lines if line["event"] == "range.unexplained"]
-    assert [(line["start"], line["end"], line["offsets"], line["log_level"]) for line in silent] == [
-        (0, 9, 4, "info"),
-        (12, 20, 8, "info"),
-    ]
-
-
-def test_failures_and_losses_are_shown_with_their_cause(shown: Shown) -> None:
-    shown.reports.failed(Range(CLICKS, 0, 9), WorkError("timeout", "S3 did not answer", upload=True))
-    shown.reports.lost(CLICKS, 0, 5, skipped=False)
-    status = shown.status
-    assert "S3 did not answer" in str(status)
-    assert (status.totals.range_failures, status.totals.upload_failures, status.totals.data_loss_offsets) == (1, 1, 5)
-
-
 def test_a_bucket_that_refuses_our_own_documents_is_told_though_no_range_fails(shown: Shown) -> None:
     for _ in range(2):
         refused = StorageError("unauthorized", "bucket 'logs': AccessDenied while putting an object")
@@ -188,17 +127,6 @@ def test_a_round_shows_holds_intents_and_rebalances(shown: Shown, fakes: FakeDep
     assert "ends=(10, 20, 25)" in str(shown.status)
 
 
-def test_lag_is_unknown_outside_the_group_and_while_positions_are(shown: Shown, fakes: FakeDependencies) -> None:
-    resource, revision = manifest()
-    cycle = Cycle(resource, revision, fakes.ports(), clock=fakes.clock, now=fakes.clock)
-    cycle.turn()
-    shown.reports.show(cycle, MembershipState(joined=False))
-    assert "not in the group" in str(shown.status)
-    cycle.states.own({CLICKS: 2})
-    shown.reports.show(cycle, MembershipState())
-    assert "its positions are not known yet" in str(shown.status)
-
-
 def test_a_summary_a_minute_and_the_partitions_when_they_change(shown: Shown) -> None:
     clock = Clock()
     summary = Summary(clock)
@@ -223,11 +151,9 @@ def test_a_summary_a_minute_and_the_partitions_when_they_change(shown: Shown) ->
 
 
 def test_a_catalog_that_is_of_no_use_for_a_minute_is_an_outage(shown: Shown) -> None:
-    """Whoever has asked it: the duty for rows, also where only one of its tables fails, or a topic for new columns."""
-    clock, away = Clock(), TableError("unavailable", "the catalog is away")
+    """Whoever has asked it: the duty for rows, or a topic for new columns."""
+    clock = Clock()
     shown.reports.refusals = Refusals(clock)
-    partly = PartlyFailedError("one of two tables", 1)
-    partly.__cause__ = away
 
     def outages_after(tell: Callable[[], None]) -> list[tuple[str, str]]:
         for _ in range(3):
@@ -235,20 +161,14 @@ def test_a_catalog_that_is_of_no_use_for_a_minute_is_an_outage(shown: Shown) -> 
             clock.now += 31
         return [(one.server, one.reason) for one in shown.reports.refusals.outages()]
 
-    found = [("catalog", "the catalog is away")]
     clicks = Range(CLICKS, 0, 5)
     performed = partial(shown.reports.performed, "table", "clicks", 1)
-    ways: list[tuple[Callable[[], None], Callable[[], None]]] = [
-        (partial(performed, error), partial(performed, None)) for error in (away, partly)
-    ]
-    failed = partial(shown.reports.failed, clicks, WorkError("catalog", "the catalog is away"))
-    ways.append((failed, partial(shown.reports.stored, [RangeOutcome(clicks, ())])))
-    for fails, recovers in ways:
-        assert outages_after(fails) == found
+    failed = partial(shown.reports.failed, clicks, WorkError("catalog", "it is away"))
+    for fails, recovers in (
+        (partial(performed, TableError("unavailable", "it is away")), partial(performed, None)),
+        (failed, partial(shown.reports.stored, [RangeOutcome(clicks, ())])),
+    ):
+        assert outages_after(fails) == [("catalog", "it is away")]
         recovers()
         assert shown.reports.refusals.outages() == ()
     assert outages_after(partial(performed, TableError("schema", "no"))) == [], "it answers, and refuses one table"
-    archive = partial(shown.reports.performed, "archive", "clicks", 1)
-    assert outages_after(partial(archive, CopyError("copy 1 is away"))) == [("copy", "copy 1 is away")]
-    archive(None)
-    assert shown.reports.refusals.outages() == ()

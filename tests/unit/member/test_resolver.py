@@ -63,30 +63,6 @@ def test_a_partition_without_a_trace_begins_where_the_manifest_says_and_that_is_
     ]
 
 
-def test_in_shadow_mode_it_begins_as_the_manifest_says_where_the_other_group_has_not(fakes: FakeDependencies) -> None:
-    resolver, states = resolver_in(fakes, startFrom="latest")
-    fakes.offsets.start[CLICKS], fakes.offsets.end[CLICKS] = 3, 9
-    resolver.start_offsets.begin_at = lambda _: {}
-    resolver.resolve()
-    assert states.unresolved() == [CLICKS], "not before it is known"
-    resolver.start_offsets.begin_at = dict.fromkeys
-    fakes.time += 5
-    resolver.resolve()
-    assert states.idle() == {CLICKS: 9}
-
-
-def test_what_must_be_committed_first_waits_for_it(fakes: FakeDependencies) -> None:
-    fakes.register.failing = {CLICKS}
-    resolver, states = resolved(fakes)
-    assert states.unresolved() == [CLICKS]
-    fakes.register.failing = set()
-    resolver.resolve()
-    assert states.unresolved() == [CLICKS], "not at once again"
-    fakes.time += 5
-    resolver.resolve()
-    assert states.idle() == {CLICKS: 0}
-
-
 def under(rules: Mapping[str, int], **kafka: Any) -> Revision:
     """Return a revision of another manifest, and of a build with these rules."""
     resource, _ = manifest(startFrom="latest", **kafka)
@@ -200,16 +176,6 @@ def test_another_place_that_does_not_answer_stops_no_other_partition_and_is_aske
     assert [intent.ends for intent in states.pending()] == [(8, 9)]
 
 
-def test_another_place_that_does_not_answer_is_waited_for_once(fakes: FakeDependencies) -> None:
-    fakes.group.tokens = {CLICKS: 1, ORDERS: 2}
-    theirs = promised_elsewhere(fakes)
-    fakes.register.kafka[ORDERS] = fakes.register.kafka[CLICKS]
-    fakes.state_store.elsewhere[theirs.hash] = StorageError("timeout", "away")
-    _resolver, states = resolved(fakes)
-    assert sorted(states.unresolved()) == [CLICKS, ORDERS]
-    assert fakes.state_store.asked_elsewhere == 1
-
-
 def test_what_was_begun_in_our_place_and_given_up_elsewhere_is_promised_again_as_it_was(
     fakes: FakeDependencies,
 ) -> None:
@@ -239,19 +205,6 @@ def test_nothing_is_decided_without_kafka_and_the_bucket(fakes: FakeDependencies
     fakes.time += 5
     resolver.resolve()
     assert states.idle() == {CLICKS: 0}
-
-
-def test_a_topic_that_kafka_does_not_tell_of_does_not_stop_the_others_and_is_not_asked_all_the_time(
-    fakes: FakeDependencies,
-) -> None:
-    fakes.group.tokens = {CLICKS: 1, ORDERS: 2}
-    del fakes.offsets.ids["orders"]
-    resolver, states = resolved(fakes)
-    assert states.idle() == {CLICKS: 0}
-    asked = fakes.offsets.asked
-    for _ in range(10):
-        resolver.resolve()
-    assert fakes.offsets.asked == asked
 
 
 def test_what_cannot_be_read_concerns_its_partition_only(fakes: FakeDependencies) -> None:

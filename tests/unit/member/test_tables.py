@@ -60,15 +60,6 @@ def test_nothing_is_promised_before_the_table_has_the_columns(fakes: FakeDepende
     assert fakes.state_store.revisions[part.revision] == part.document, "who executes it later finds it there"
 
 
-def test_what_is_wrong_with_a_topic_that_has_nothing_to_promise_disturbs_no_other(
-    fakes: FakeDependencies, table: FakeTables
-) -> None:
-    cycle = begun(fakes, clicks=5)
-    table.known, table.errors = BINDING, {"elsewhere": TableError("schema", "no")}
-    turn(fakes, cycle)
-    assert fakes.jobs.submitted
-
-
 def test_what_is_wrong_is_a_failure_of_the_topic(fakes: FakeDependencies, table: FakeTables) -> None:
     cycle = begun(fakes, clicks=5)
     table.errors = {"clicks": TableError("unauthorized", "no")}
@@ -93,17 +84,6 @@ def test_a_catalog_is_opened_once_and_again_with_a_rotated_secret(monkeypatch: p
     assert len(opened) == 2
     with pytest.raises(TableError, match="receipts of topic clicks are of a manifest with spec"):
         open_table("clicks", 1, "order")
-
-
-def test_a_topic_may_have_another_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalog_module, "open_catalog", lambda *_: None)
-    overrides = [{"topics": ["orders.eu"], "table": {"name": "lake.orders_of_eu"}}]
-    kafka = {"bootstrapServers": "a:9092", "topics": ["orders-eu", "orders.eu"]}
-    resource = manifest(kafka=kafka, overrides=overrides)
-    assert resource.spec.table is not None
-    open_table = table_opener(resource, resource.spec.table, Secrets({}))
-    names = [open_table(topic, 1, NO_TYPE).name for topic in ("orders-eu", "orders.eu")]
-    assert names == ["lake.orders_eu", "lake.orders_of_eu"]
 
 
 class Reader:

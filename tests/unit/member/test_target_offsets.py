@@ -5,18 +5,8 @@ from kafka.errors import TopicAuthorizationFailedError
 
 from logpersister.forms.sparse import sparse
 from logpersister.manifest import parse
-from logpersister.member.target_offsets import DESCRIBE_SECONDS, NoTopicsError, behind, target_offsets_of
-from logpersister.plan.events import Resolved
-from logpersister.plan.intents import stored
-from logpersister.plan.partitions import PartitionStates
+from logpersister.member.target_offsets import DESCRIBE_SECONDS, NoTopicsError, target_offsets_of
 from tests.unit.member.fakes import CLICKS, ORDERS, TOPIC_ID, FakeDependencies, manifest
-
-
-def test_targets_are_the_ends_of_all_partitions_of_the_topics(fakes: FakeDependencies) -> None:
-    resource, _ = manifest()
-    fakes.offsets.end[CLICKS] = 7
-    targets = target_offsets_of(resource.spec.kafka, fakes.offsets, fakes.clock)
-    assert targets.ends == {CLICKS: 7, ORDERS: 0}
 
 
 def test_topics_of_a_pattern_are_those_that_match(fakes: FakeDependencies) -> None:
@@ -60,34 +50,11 @@ def test_a_topic_that_may_not_be_described_is_left_to_the_end(fakes: FakeDepende
     assert (targets.ends, list(targets.unread)) == ({CLICKS: 0}, [ORDERS])
 
 
-def test_our_own_partitions_first_then_those_of_other_members(fakes: FakeDependencies) -> None:
-    states = PartitionStates(1)
-    states.own({CLICKS: 1})
-    ends = {CLICKS: 10, ORDERS: 5}
-    assert behind(ends, states, fakes.register) == {CLICKS: -1}
-    states.step(CLICKS, Resolved(stored(9, "id", 1), stored(9, "id", 1), "id"))
-    assert behind(ends, states, fakes.register) == {CLICKS: 9}
-    assert fakes.register.asked == 0
-    states.own({CLICKS: 2})
-    states.step(CLICKS, Resolved(stored(10, "id", 1), stored(10, "id", 1), "id"))
-    assert behind(ends, states, fakes.register) == {ORDERS: -1}
-    fakes.register.kafka[ORDERS] = stored(4, "id", 1)
-    assert behind(ends, states, fakes.register) == {ORDERS: 4}
-    fakes.register.kafka[ORDERS] = stored(5, "id", 1)
-    assert behind(ends, states, fakes.register) == {}
-    fakes.register.unknown_metadata = {ORDERS}
-    assert behind(ends, states, fakes.register) == {ORDERS: -1}
-
-
-@pytest.mark.parametrize("made_again", [False, True])
-def test_a_topic_that_is_deleted_meanwhile_is_not_waited_for(fakes: FakeDependencies, *, made_again: bool) -> None:
+def test_a_topic_that_is_deleted_meanwhile_is_not_waited_for(fakes: FakeDependencies) -> None:
     resource, _ = manifest()
     targets = target_offsets_of(resource.spec.kafka, fakes.offsets, fakes.clock)
     targets.find_deleted_topics(["clicks", "orders"], fakes.offsets)
-    if made_again:
-        fakes.offsets.ids["orders"] = "B" * 22
-    else:
-        del fakes.offsets.ids["orders"]
+    fakes.offsets.ids["orders"] = "B" * 22
     for _ in range(2):
         assert targets.deleted == set(), "it may be a broker that has just started"
         fakes.time += DESCRIBE_SECONDS

@@ -4,14 +4,13 @@ from typing import Any, cast
 
 import pytest
 
-from logpersister.finish.telling import NotTakenError, RefusedError
+from logpersister.finish.telling import NotTakenError
 from logpersister.member.listener import Listener
 from logpersister.member.telling import TellDuty
 from logpersister.report.finish import TellingReport
-from logpersister.report.plain import document
 from logpersister.storage.store import ObjectStore
 from tests.unit.finish.test_telling import Receiver, told_world
-from tests.unit.finish.world import GROUP, TOPIC, hour
+from tests.unit.finish.world import GROUP, TOPIC
 from tests.unit.manifest.documents import accepted
 
 HOOK = {"policy": ["webhook"], "webhook": {"url": "http://h"}}
@@ -41,17 +40,16 @@ class Member:
         spec: dict[str, Any] = {
             "spec.kafka.groupId": GROUP,
             "spec.storage.prefix": "raw",
-            "spec.kafka.topics": [TOPIC, "other", "without"],
+            "spec.kafka.topics": [TOPIC],
             "spec.output.partitionBy": [{"date": {"granularity": "hour"}}],
             "spec.finish": HOOK,
-            "spec.overrides": [{"topics": ["without"], "output": {"partitionBy": []}}],
         }
         store = cast("ObjectStore", self.world.store)
         self.duty = TellDuty(accepted(spec), self.receiver, store, self.heard, clock=lambda: self.seconds)
 
-    def perform(self, topic: str = TOPIC, *, after: float = 100, last: bool = False) -> float:
-        self.seconds += after
-        return self.duty.perform(topic, last=last)
+    def perform(self) -> float:
+        self.seconds += 100
+        return self.duty.perform(TOPIC, last=False)
 
 
 def test_it_tells_and_says_so() -> None:
@@ -61,29 +59,6 @@ def test_it_tells_and_says_so() -> None:
     assert member.heard.counted == [("webhook", TOPIC, 2, 0)]
     assert (member.perform(), member.receiver.sessions) == (5.0, 1)
     assert member.heard.reports[-1] == TellingReport("webhook", told=2)
-
-
-def test_it_concerns_topics_with_folders_by_time() -> None:
-    duty = Member().duty
-    assert [duty.concerns(topic) for topic in (TOPIC, "other", "without")] == [True, True, False]
-
-
-def test_what_is_refused_is_shown() -> None:
-    member = Member()
-
-    def refuses(_: object) -> None:
-        raise RefusedError("it answered 422")
-
-    member.receiver.before = refuses
-    member.perform()
-    assert document(member.heard.reports[-1]) == {
-        "policy": "webhook",
-        "told": 0,
-        "untold": 0,
-        "refused": 2,
-        "lastRefused": {"topic": TOPIC, "folder": hour(1), "number": 1, "reason": "it answered 422"},
-    }
-    assert member.heard.counted == [("webhook", TOPIC, 0, 2)]
 
 
 def test_what_fails_stays_untold_until_the_topic_goes_to_another_member() -> None:
@@ -98,15 +73,3 @@ def test_what_fails_stays_untold_until_the_topic_goes_to_another_member() -> Non
     assert member.heard.reports[-1].untold == 2
     member.duty.forget(TOPIC)
     assert member.heard.reports[-1].untold == 0
-
-
-def test_topics_share_a_listing_which_is_made_anew_before_a_member_leaves() -> None:
-    member = Member()
-    member.perform("other")
-    before = member.world.store.listings
-    member.perform("without", after=1)
-    assert member.world.store.listings == before
-    member.perform("other", after=1, last=True)
-    assert member.world.store.listings == before + 1
-    member.perform("other", after=10)
-    assert member.world.store.listings == before + 2

@@ -2,12 +2,11 @@
 
 import json
 import struct
-from typing import Any
+from collections.abc import Sequence
 
 import pyarrow as pa
 import pytest
 
-from logpersister.manifest.spec import Spec
 from logpersister.pipeline.event_times import EventTimes
 from logpersister.pipeline.persist import RangeWriter
 from logpersister.ranges import NewestEvent
@@ -17,28 +16,23 @@ from tests.unit.manifest.documents import accepted
 from tests.unit.pipeline.fakes import ROOM, FakeBucket, Lines, records, work
 from tests.unit.records.batches import batch_of
 
-FIELDS = [{"name": "at", "type": "timestamp[s]", "format": "epoch[s]"}, {"name": "sent", "type": "timestamp[ms]"}]
+SPEC = accepted(
+    {
+        "spec.value": {"json": {"fields": [{"name": "at", "type": "timestamp[s]", "format": "epoch[s]"}]}},
+        "spec.output": {"jsonl": {}, "partitionBy": [{"date": {"granularity": "day", "field": "at"}}]},
+        "spec.finish": {},
+    }
+).spec
 NOW = 1_774_659_600
 
 
-def spec_of(field: str | None = "at", **finish: Any) -> Spec:
-    level = {"granularity": "day"} | ({} if field is None else {"field": field})
-    spec = {
-        "spec.value": {"json": {"fields": FIELDS}},
-        "spec.output": {"jsonl": {}, "partitionBy": [{"date": level}]},
-        "spec.finish": finish,
-    }
-    return accepted(spec).spec
-
-
-def newest(spec: Spec, *values: object) -> NewestEvent | None:
+def newest(values: Sequence[object]) -> NewestEvent | None:
     """Return what is told of a range with these values of `at`, in seconds from now."""
-    times = EventTimes.of(spec)
+    times = EventTimes.of(SPEC)
     assert times is not None
     times = EventTimes(times.digest, times.times, lambda: NOW + 0.5)
-    bucket = FakeBucket()
-    layout = TopicLayout.of_one_type(layout_of(spec.output, spec.parser, spec.row_schema))
-    writer = RangeWriter(work(0, len(values)), layout, Lines(), bucket.open_upload, ROOM, event_times=times)
+    layout = TopicLayout.of_one_type(layout_of(SPEC.output, SPEC.parser, SPEC.row_schema))
+    writer = RangeWriter(work(0, len(values)), layout, Lines(), FakeBucket().open_upload, ROOM, event_times=times)
     documents = [
         {"at": one if isinstance(one, str) else NOW + int(str(one))} if one is not None else {} for one in values
     ]
@@ -50,14 +44,6 @@ def newest(spec: Spec, *values: object) -> NewestEvent | None:
     return writer.counts.newest
 
 
-def test_of_which_field() -> None:
-    digests = {one.digest for field in ("at", "sent") if (one := EventTimes.of(spec_of(field)))}
-    assert len(digests) == 2
-    for spec in (spec_of(None), spec_of(trigger="record-time"), spec_of(trigger="process-time")):
-        assert EventTimes.of(spec) is None, "nobody asks for it"
-    assert EventTimes.of(spec_of().model_copy(update={"finish": None})) is None
-
-
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
@@ -65,13 +51,11 @@ def test_of_which_field() -> None:
         ([-5, None, 0], 0),
         ([-5, 1, 10**6], -5),
         (["no time", -9, "none"], -9),
-        ([None, None], None),
-        ([5], None),
-        (["no time"], None),
+        ([None, 5, "no time"], None),
     ],
 )
 def test_times_count_that_have_come_and_are_no_nonsense(values: list[object], expected: int | None) -> None:
-    found = newest(spec_of(), *values)
+    found = newest(values)
     assert (None if found is None else found.time) == (None if expected is None else (NOW + expected) * 1000)
 
 

@@ -5,16 +5,12 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import psutil
 import pytest
-
-from logpersister.pipeline import handover
 
 MEMBER = """
 import os, sys, threading
@@ -24,8 +20,6 @@ def daemon():
     print(os.environ["TOLD"], *sys.argv[1:], flush=True)
     for line in sys.stdin:
         print("heard", line.strip(), flush=True)
-        if line == "die\\n":
-            os._exit(3)
 
 if "threads" in sys.argv:
     threading.Thread(target=sys.stdin.read, daemon=True).start()
@@ -101,14 +95,6 @@ def test_a_fork_goes_on_with_streams_arguments_and_environment(start: Start, add
         assert started.wait(30) == 0
 
 
-def test_who_handed_over_ends_with_the_fork(start: Start, address: str) -> None:
-    started = start(STARTED, LOGPERSISTER_FORK_SERVER=address, TOLD="here")
-    assert said(started) == "here"
-    tell(started, "die")
-    started.wait(30)
-    assert said(started) == "heard die"
-
-
 def test_garbage_does_not_end_the_server(start: Start, address: str) -> None:
     for sent in (b"", b"\0", b"\0not json", b'\0{"arguments": []}'):
         with socket.socket(socket.AF_UNIX) as connection:
@@ -150,19 +136,3 @@ def test_a_server_that_was_killed_is_done_without(member: "subprocess.Popen[str]
 
 def test_a_process_with_threads_is_not_forked(start: Start) -> None:
     assert not said(start(MEMBER, "threads"))
-
-
-def test_a_server_that_does_not_answer_is_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
-    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(f"{folder}/daemons")
-        listener.listen()
-        monkeypatch.setenv(handover.ADDRESS, f"{folder}/daemons")
-        monkeypatch.setattr(handover, "ANSWER_SECONDS", 0.1)
-        began = time.monotonic()
-        assert not handover.hand_over([])
-        assert time.monotonic() - began < 30
-
-
-def test_without_an_address_there_is_nobody_to_ask(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(handover.ADDRESS, raising=False)
-    assert not handover.hand_over([])

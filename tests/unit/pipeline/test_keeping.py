@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from logpersister.compiled.formats import formats_of
 from logpersister.compiled.topic import CompiledTopic
 from logpersister.manifest.spec import Spec
-from logpersister.pipeline.persist import RangeWriter, TooManyRefusedError
+from logpersister.pipeline.persist import RangeWriter
 from logpersister.pipeline.room import Room
 from logpersister.pipeline.task import Task, TaskResources
 from logpersister.pipeline.task_resources import LeftOutNotes
@@ -95,20 +95,6 @@ def _place(document: dict[str, Any] | None) -> str | None:
     return f"of={document['country']}" if is_kept else None
 
 
-def test_the_limit_of_quarantine_is_a_share_of_all_records() -> None:
-    """Also of those that are left out, so that conditions do not change it."""
-    values = [b'{"country": "US"}'] * 6 + [b"{"] * 4
-    records = batch([Record(offset, 0, b"k", value) for offset, value in enumerate(values)])
-    for limit, holds in ((40, False), (39, True)):
-        writer = writer_of(spec_of(), Room(10**9, 10**9), FakeBucket(), limit)
-        writer.write(records)
-        if holds:
-            with pytest.raises(TooManyRefusedError, match="refuses 4 of the 10 records"):
-                writer.end_pass()
-        else:
-            assert not writer.end_pass()
-
-
 NOTES = LeftOutNotes(Bucket().store, "backup", "abcdef123456")
 
 
@@ -138,15 +124,6 @@ def test_a_range_of_which_nothing_is_stored_leaves_a_note() -> None:
     ]
 
 
-def test_a_range_of_which_nothing_is_stored_has_a_receipt_for_its_table_too() -> None:
-    bucket, receipts = Bucket(), list[int]()
-    outcomes(
-        bucket, FakeBucket(), [on("n", atLeast=15)], (0, 10), (20, 30),
-        leave_receipt=lambda writer: receipts.append(writer.work.range.start),
-    )  # fmt: skip
-    assert (sorted(receipts), len(bucket.objects)) == ([0, 20], 1)
-
-
 def test_without_its_note_a_range_does_not_count_as_stored(monkeypatch: pytest.MonkeyPatch) -> None:
     bucket = Bucket()
 
@@ -157,16 +134,3 @@ def test_without_its_note_a_range_does_not_count_as_stored(monkeypatch: pytest.M
     first, other = outcomes(bucket, FakeBucket(), [on("n", atLeast=15)], (0, 10), (20, 30))
     errors = {one.range.start: None if one.error is None else one.error.kind for one in (first, other)}
     assert errors == {0: "throttled", 20: None}
-
-
-def test_a_later_execution_that_knows_less_leaves_the_note_as_it_is() -> None:
-    bucket = Bucket()
-    outcomes(bucket, FakeBucket(), [on("n", atLeast=100)], (0, 10))
-    before = dict(bucket.objects)
-    spec, partly = spec_of([]), work(0, 10, read_from=5)
-    writer = RangeWriter(
-        partly, layout_for(spec, lambda _: None), formats_of(spec), FakeBucket().open_upload, Room(1, 1)
-    )
-    writer.counts.dropped = 5
-    replace(NOTES, store=bucket.store).leave(writer)
-    assert bucket.objects == before

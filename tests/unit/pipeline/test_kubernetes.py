@@ -1,12 +1,10 @@
 """Spark's settings in a pod: what the operator's rendering and the member agree on."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-from logpersister.manifest import load
 from logpersister.manifest.blocks.spark import SparkSpec
 from logpersister.pipeline.kubernetes import (
     DRIVER_LABEL,
@@ -26,16 +24,6 @@ POD = dict.fromkeys(REQUIRED, "x") | {
 LIFE = "0f1e2d"
 
 
-def test_executors_by_load_as_the_example_has_them() -> None:
-    spark = load(Path(__file__).parents[3] / "examples" / "executors.yaml").spec.spark
-    settings = executor_settings(spark, POD, LIFE) | spark.conf
-    assert settings["spark.dynamicAllocation.minExecutors"] == "1"
-    assert settings["spark.dynamicAllocation.maxExecutors"] == "6"
-    assert settings["spark.dynamicAllocation.executorIdleTimeout"] == "2m"
-    assert settings["spark.dynamicAllocation.shuffleTracking.enabled"] == "true", "Spark refuses to start without it"
-    assert "spark.executor.instances" not in settings
-
-
 def test_executors_of_two_lives_of_a_pod_have_other_names_and_one_label() -> None:
     one, other = (executor_settings(SparkSpec(executors=2), POD, life) for life in ("0f1e2d", "3c4b5a"))
     names = {settings["spark.kubernetes.executor.podNamePrefix"] for settings in (one, other)}
@@ -49,11 +37,6 @@ def test_executors_log_in_and_no_setting_holds_the_secret() -> None:
     assert settings["spark.authenticate"] == settings["spark.network.crypto.enabled"] == "true"
     assert settings["spark.network.crypto.saslFallback"] == "false", "no way around it"
     assert not [name for name in settings if "secret" in name], "settings are in a ConfigMap: Spark makes a secret"
-
-
-def test_as_many_executors_may_fail_as_there_are_times_ten() -> None:
-    settings = executor_settings(SparkSpec(max_executors=50), POD, LIFE)
-    assert settings["spark.executor.maxNumFailures"] == "500"
 
 
 TUNABLE = {
@@ -100,19 +83,6 @@ def test_executors_get_the_resources_of_their_template() -> None:
         "spark.executor.memory": "512m",
         "spark.executor.memoryOverhead": "1536m",  # the limit, whatever is requested
     }
-
-
-def test_executors_get_the_time_of_their_template_to_end_in() -> None:
-    containers = [{"name": "executor"}]
-    settings = template_settings({"spec": {"containers": containers, "terminationGracePeriodSeconds": 90}})
-    assert settings["spark.kubernetes.executor.terminationGracePeriodSeconds"] == "90s"
-    assert not [name for name in template_settings({"spec": {"containers": containers}}) if "Grace" in name]
-
-
-@pytest.mark.parametrize("resources", [{}, {"requests": {"memory": "1280Mi"}}, {"requests": None, "limits": None}])
-def test_memory_is_what_is_requested_or_as_usual_without_a_limit(resources: dict[str, Any]) -> None:
-    expected = {"spark.executor.memory": "512m", "spark.executor.memoryOverhead": "768m"}
-    assert resources_of(**resources) == expected
 
 
 @pytest.mark.parametrize(

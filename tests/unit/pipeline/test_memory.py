@@ -113,14 +113,6 @@ def test_objects_of_256_mib_stay_within_the_budget(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-def test_large_objects_of_several_folders_stay_within_the_budget(tmp_path: Path) -> None:
-    (taken,) = Events(tmp_path, event, 1000, 32).write(spec_of(12, LEAST_PART_SIZE), 600)
-    assert taken.largest >= LEAST_PART_SIZE
-    assert taken.passes > 1, "all of them would be streamed at once"
-    assert taken.growth <= budget(LEAST_PART_SIZE)
-
-
-@pytest.mark.soak
 def test_memory_is_the_same_after_a_hundred_ranges(tmp_path: Path) -> None:
     taken = Events(tmp_path, event, 400, 12).write(spec_of(2000, LEAST_PART_SIZE), 12, ranges=100)
     first, last = (median(one.growth for one in some) for some in (taken[5:15], taken[-10:]))

@@ -1,6 +1,5 @@
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +8,6 @@ from logpersister.manifest.blocks.output import OutputSpec
 from logpersister.pipeline.persist import RangeWriter, TooManyRefusedError
 from logpersister.pipeline.room import Room
 from logpersister.records.checksum import PayloadChecksum
-from logpersister.records.paths import Assignment
 from logpersister.records.topic_layout import TopicLayout
 from logpersister.records.type_layout import TypeLayout, layout_of
 from logpersister.report.facts import Quarantined
@@ -25,15 +23,6 @@ from tests.unit.records.batches import batch_of
 def writer_of(bucket: FakeBucket, folders: int = 1, room: Room = ROOM, end: int = 100) -> RangeWriter:
     layout: Any = Modulo(folders)
     return RangeWriter(work(0, end), TopicLayout.of_one_type(TypeLayout(layout)), Lines(), bucket.open_upload, room)
-
-
-class ByValue:
-    """A layout: a folder for each value."""
-
-    def assign(self, batch: pa.RecordBatch) -> Assignment:
-        found = batch.column("value").dictionary_encode()
-        paths = [str(value, "ascii") for value in found.dictionary.to_pylist() if value is not None]
-        return Assignment(paths, found.indices.to_numpy())
 
 
 def write(writer: RangeWriter, *batches: list[int]) -> int:
@@ -74,29 +63,6 @@ def test_a_range_without_records_makes_no_object() -> None:
     assert write(writer, []) == 1
     assert writer.objects() == ()
     assert writer.ready
-
-
-def test_many_small_objects_are_written_in_one_pass_and_one_after_the_other() -> None:
-    bucket = FakeBucket()
-    writer = writer_of(bucket, 100, Room(total=20_000, streamed=5_000), 200)
-    assert write(writer, *([begin, begin + 1] for begin in range(0, 200, 2))) == 1
-    assert bucket.most_open == 1
-    assert len(writer.objects()) == 100
-    assert bucket.objects["m=7/0"] == b"7\n107\nend of m=7"
-
-
-def test_large_objects_are_written_while_their_rows_arrive_and_small_ones_at_the_end() -> None:
-    bucket = FakeBucket()
-    layout: Any = ByValue()
-    by_value, room = TopicLayout.of_one_type(TypeLayout(layout)), Room(total=20_000, streamed=5_000)
-    writer = RangeWriter(work(0, 3000), by_value, Lines(), bucket.open_upload, room)
-    for begin in range(0, 3000, 100):
-        values = [b"small" if offset % 50 == 7 else b"large" for offset in range(begin, begin + 100)]
-        writer.write(batch_of([0] * 100, range(begin, begin + 100), values=values))
-        assert bucket.open == 1
-    assert not writer.end_pass()
-    assert bucket.most_open == 1
-    assert [one.records for one in writer.objects()] == [2940, 60]
 
 
 def test_what_has_no_room_is_written_in_further_passes() -> None:
@@ -159,14 +125,6 @@ def test_memory_stays_within_the_room_and_objects_do_not_depend_on_it(
     assert passes <= folders
 
 
-def test_passes_are_about_as_many_as_the_room_asks_for() -> None:
-    """Room for a quarter of the objects; the first pass does not know sizes and the others give three quarters away."""
-    batches = [records(range(begin, begin + 20)) for begin in range(0, 900, 20)]
-    total = sum(batch.nbytes for batch in batches) // 4
-    writer = writer_of(FakeBucket(), 300, Room(total, streamed=total), 900)
-    assert 5 <= write(writer, *(list(range(begin, begin + 20)) for begin in range(0, 900, 20))) <= 7
-
-
 @pytest.mark.parametrize("lengths", [[6], [2, 4], [1] * 6], ids=str)
 def test_what_the_parser_refuses_is_an_object_of_its_own_and_told(lengths: list[int]) -> None:
     values = [b"1", None, b"[", b"{}", b"", b"2"]
@@ -201,41 +159,6 @@ def test_a_range_of_which_too_much_is_refused_is_not_stored(limit: int | None, i
         writer.end_pass()
     writer.abort()
     assert bucket.objects == {}
-
-
-def test_the_first_that_is_refused_is_told_though_its_object_comes_in_a_further_pass() -> None:
-    days = 20
-    by_day: dict[str, Any] = {"partitionBy": [{"date": {"granularity": "day"}}]}
-    layout = TopicLayout.of_one_type(layout_of(OutputSpec.model_validate(by_day), Parsing(type="json")))
-    bucket = FakeBucket()
-    writer = RangeWriter(work(), layout, Lines(), bucket.open_upload, ROOM)
-    values = [b"1"] * days + [b"x", b"y"]
-    batch = batch_of([86_400_000 * day for day in range(days)] + [0, 0], values=values)
-    passes = 1
-    writer.write(batch)
-    while writer.end_pass():
-        passes += 1
-        writer.write(batch)
-    assert passes > 1
-    assert len(writer.objects()) == days + 1
-    assert writer.quarantined() == Quarantined("_quarantine/0", 2, days, "not JSON: expected value at line 1 column 1")
-
-
-def test_a_refused_record_that_compaction_takes_between_two_passes_fails_nothing() -> None:
-    by_day: dict[str, Any] = {"partitionBy": [{"date": {"granularity": "day"}}]}
-    layout = TopicLayout.of_one_type(layout_of(OutputSpec.model_validate(by_day), Parsing(type="json")))
-    writer = RangeWriter(work(), layout, Lines(), FakeBucket().open_upload, ROOM)
-    days = [86_400_000 * day for day in range(20)]
-    good = batch_of(days, values=[b"1"] * len(days))
-    writer.write(good)
-    writer.write(batch_of([0] * 9, range(20, 29), values=[b"x" * 20] * 9))
-    passes = 1
-    while writer.end_pass():
-        writer.write(good)
-        passes += 1
-    assert passes > 1
-    assert len(writer.objects()) == len(days)
-    assert writer.quarantined() is None
 
 
 def test_giving_up_aborts_what_is_open_and_leaves_what_is_finished() -> None:

@@ -15,11 +15,9 @@ from logpersister.formats.registry import make_format
 from logpersister.manifest.blocks.event_types import TypesSpec
 from logpersister.manifest.blocks.output import OutputSpec
 from logpersister.manifest.revisions.table_binding import TableBinding
-from logpersister.pipeline.receipts import Receipts, partition_values
+from logpersister.pipeline.receipts import Receipts
 from logpersister.pipeline.work import RangeWork
 from logpersister.ranges import Range, TopicPartition
-from logpersister.records.escaping import QUARANTINE
-from logpersister.records.field_paths import NULL, name_of
 from logpersister.records.type_names import TypeNames
 from logpersister.storage.object_requests import StoredObject
 from logpersister.storage.receipts import NO_TYPE, Receipt, ReceiptName, TableFiles, list_receipts, read_receipts
@@ -126,13 +124,6 @@ def test_late_rows_are_rows_of_the_partition_of_their_own_folder() -> None:
     assert (file.key, file.partition, file.records) == (stored.key, ("2026-11-21", "a/b"), 3)
 
 
-def test_quarantine_is_in_no_table() -> None:
-    output = OutputSpec.model_validate({"parquet": {}})
-    encoder: Any = make_format(output, field_ids=IDS).encoder(ObjectIdentity(RANGE, QUARANTINE))
-    assert [*encoder.finish()]
-    assert encoder.table_facts() is None
-
-
 @pytest.mark.parametrize("size", [10, 20_000], ids=["a small file", "a footer in two pieces"])
 def test_what_an_earlier_execution_has_stored_is_what_the_table_is_told_of(size: int) -> None:
     bucket, sink = Bucket(), io.BytesIO()
@@ -148,9 +139,3 @@ def test_what_an_earlier_execution_has_stored_is_what_the_table_is_told_of(size:
     assert (file.records, file.bytes, len(file.splits)) == (size, len(sink.getvalue()), size // 10)
     [again] = left(bucket, Writer(("", stored, less))).files
     assert again.records == 2, "without a loss it is what this execution has written"
-
-
-def test_folders_are_values() -> None:
-    assert partition_values("") == ()
-    assert partition_values(f"country={name_of(NULL)}") == (NULL,), "the text itself is no null"
-    assert partition_values(f"dt=2026-11-21/country={NULL}/of=a%3Db") == ("2026-11-21", None, "a=b")

@@ -27,15 +27,3 @@ def test_other_lines_are_details(line: str) -> None:
 def test_errors_of_spark_are_warnings() -> None:
     line = "12:00:00 ERROR TaskSchedulerImpl: Lost executor driver"
     assert relayed(f"{line}\n") == [{"event": "spark.error", "log_level": "warning", "line": line}]
-
-
-def test_an_error_without_consequence_is_a_detail() -> None:
-    line = (
-        "12:00:00 ERROR Utils: Uncaught exception Timed out waiting for [1000] milliseconds for [Pod] with name:[x-0]"
-    )
-    assert relayed(f"{line}\n") == [{"event": "spark.printed", "log_level": "debug", "line": line}]
-
-
-@pytest.mark.parametrize("level", ["trace", "", "7"])
-def test_an_unknown_level_is_a_warning(level: str) -> None:
-    assert relayed(f'{{"level": "{level}", "event": "it.happened"}}\n')[0]["log_level"] == "warning"

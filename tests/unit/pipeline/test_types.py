@@ -2,13 +2,10 @@
 
 import io
 import json
-import pickle
 import struct
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from types import MappingProxyType
 from typing import Any
 from unittest.mock import patch
 
@@ -21,12 +18,11 @@ from hypothesis import strategies as st
 from logpersister.compiled.formats import formats_of
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline import waiting_types
-from logpersister.pipeline.persist import RangeWriter, TooManyRefusedError
+from logpersister.pipeline.persist import RangeWriter
 from logpersister.pipeline.room import Room
 from logpersister.pipeline.splitting import MOST_BYTES
 from logpersister.records.schema import RECORDS_WITH_HEADERS
 from logpersister.records.topic_layout import layout_for
-from logpersister.records.type_names import TypeNames
 from logpersister.report.facts import TypeCounts
 from tests.examples import examples
 from tests.unit.manifest.documents import spec_with
@@ -79,14 +75,10 @@ def value_of(number: int, name: str | None, kind: int) -> bytes | None:
 
 
 def written(
-    spec: Spec,
-    batches: Sequence[pa.RecordBatch],
-    room: Room,
-    of_types: Mapping[str, Mapping[str, int]] = MappingProxyType({}),
-    hold_above: int | None = None,
+    spec: Spec, batches: Sequence[pa.RecordBatch], room: Room, hold_above: int | None = None
 ) -> tuple[FakeBucket, RangeWriter]:
     bucket = FakeBucket()
-    layout, file_format = layout_for(spec, lambda _: None), formats_of(spec, of_types=of_types)
+    layout, file_format = layout_for(spec, lambda _: None), formats_of(spec)
     writer = RangeWriter(work(0, 10_000), layout, file_format, bucket.open_upload, room, hold_above)
     while True:
         for batch in batches:
@@ -197,28 +189,16 @@ def path_of(name: str | None, day: int, kind: int, value: bytes | None) -> str |
     ("value", "expected"),
     [
         (b'{"kind": ' + b"1" * 5_000 + b"}", ("_quarantine", "no_type")),
-        (b'{"kind": -0}', ("_quarantine", "no_type")),
-        (b'{"\\ud800": 1, "kind": "audit.a"}', ("_quarantine", "no_type")),
         (b'{"other": {"\\ud800": "\\ud800"}, "kind": "audit.a"}', ("type=audit.a", None)),
         (b'{"kind": "audit.\\ud800"}', ("_quarantine", "no_type")),
         (b'{"other": ' + b"[" * 5_000 + b"]" * 5_000 + b', "kind": "audit.a"}', ("type=audit.a", None)),
-        (b'{"other": ' + b"[" * 5_000 + b"]" * 4_999 + b', "kind": "audit.a"}', ("_quarantine", "no_type")),
     ],
-    ids=["digits", "minus zero", "half a name", "half of others", "half a type", "deep", "not closed"],
+    ids=["digits", "half of others", "half a type", "deep"],
 )
 def test_types_in_odd_documents(value: bytes, expected: tuple[str, str | None]) -> None:
     spec = spec_of({"field": "kind"})
     batch = batch_of([(0, None, value)], {"field": "kind"})
     assert paths(batch, layout_for(spec, lambda _: None)) == {0: expected}
-
-
-def test_long_keys_are_no_types_and_stay_not_in_memory() -> None:
-    types = spec_of({"key": True}).types
-    assert types is not None
-    names = TypeNames(types)
-    reasons = {names.place(b"%d" % number * 100_000).reason for number in range(100)}
-    assert reasons == {"no_type"}
-    assert len(pickle.dumps(names)) < 100_000
 
 
 def paths(batch: pa.RecordBatch, layout: Any) -> dict[int, tuple[str, str | None]]:
@@ -262,39 +242,6 @@ def test_the_body_of_a_frame_becomes_columns_and_its_time_names_the_folder() -> 
     assert refused[0]["value"] == values[3]
 
 
-def test_the_newest_record_of_a_type_is_by_the_time_of_its_folders_and_never_in_the_future() -> None:
-    by_field = [{"date": {"granularity": "day", "field": "at"}}]
-    schema = {"fields": [{"name": "at", "type": "timestamp[ms]", "format": "epoch[ms]"}]}
-    entry = {"value": {"json": schema}, "output": {"jsonl": {}, "partitionBy": by_field}}
-    spec = spec_of({"header": "event-type"}, [{"names": ["a", "b"], **entry}])
-    later = 4_000_000_000_000  # in the year 2096
-    times = [("a", 3), ("a", 9), ("a", later), ("b", later), ("b", None), ("a", 5)]
-    values = [(1, name, json.dumps({"at": at}).encode()) for name, at in times]
-    _, writer = written(spec, [batch_of(values, {"header": "event-type"})], Room(10**9, 10**9))
-    assert {name: one.newest for name, one in writer.counts.types.items()} == {"a": 9, "b": None}
-
-
-def test_what_conditions_leave_out_counts_as_left_out_of_its_type() -> None:
-    schema = {"fields": [{"name": "kind", "type": "string"}, {"name": "id", "type": "int32"}]}
-    entry = {"value": {"json": schema}, "keep": [{"field": "kind", "in": ["x"]}], "output": {"jsonl": {}}}
-    spec = spec_of({"header": "event-type"}, [{"names": ["a", "b"], **entry}])
-    values = [
-        (1, name, value)
-        for name, value in [
-            ("a", b'{"kind":"y"}'),
-            ("a", b'{"kind":"x"}'),
-            ("b", b'{"kind":"y","id":1}'),
-            ("a", b'{"kind":"x","id":"no number"}'),
-            ("b", b'{"kind":"y"}'),
-        ]
-    ]
-    _, writer = written(spec, [batch_of(values, {"header": "event-type"})], Room(10**9, 10**9))
-    stored = sum(len(b"key") + len(values[place][2]) for place in (1, 3))
-    assert writer.counts.types["a"] == TypeCounts(2, stored, quarantined=1, dropped=1, newest=DAY)
-    assert writer.counts.types["b"] == TypeCounts(0, 0, 0, 2)
-    assert writer.counts.dropped == 3
-
-
 HEADER_SCHEMA = {"protobuf": "message Header { optional string host = 1; repeated int32 ids = 2; }"}
 HOST_A, HOST_B = b"\x0a\x01a\x10\x05\x10\x06", b"\x0a\x01b"
 
@@ -334,66 +281,6 @@ def test_fields_of_headers_are_a_column_of_every_type_and_name_folders() -> None
     ]
 
 
-def test_numbers_of_frames_are_columns_by_choice() -> None:
-    own_columns = {
-        **FRAME,
-        "type": {**FRAME["type"], "column": "event_type"},
-        "timestamp": {**FRAME["timestamp"], "column": "event_time"},
-        "header": {"lengthAt": 12, "schema": HEADER_SCHEMA},
-    }
-    by_hour = {"jsonl": {"compression": "none"}, "partitionBy": [{"date": {"granularity": "hour"}}]}
-    entries = [
-        {"names": ["1001", "-7"], "folder": "both", **CLICK},
-        {
-            "names": ["8"],
-            **CLICK,
-            "output": by_hour,
-            "keep": [{"field": "event_time", "atLeast": "1970-01-02T00:00:00Z"}],
-        },
-    ]
-    spec = spec_of({"frame": own_columns}, entries)
-    year_10000, body = 253_402_300_800_000, json.dumps({"id": 7, "kind": "x"}).encode()
-    values: list[Any] = [
-        frame(1001, 2 * DAY + 12_345, HOST_A, body),
-        frame(-7, 2 * DAY + 1, HOST_B, body),
-        frame(8, DAY + 3_600_001, HOST_A, body),
-        frame(8, DAY - 1, HOST_A, body),
-        frame(1001, year_10000, HOST_A, body),
-        frame(-7, year_10000, b"\x0a", body),
-        frame(1001, year_10000 - 1, HOST_A, body),
-        frame(1001, -1, HOST_A, body),
-    ]
-    batch = batch_of([(9, None, value) for value in values], {"frame": FRAME})
-    bucket, writer = written(spec, [batch], Room(10**9, 10**9))
-    bounded, _ = written(spec, cut(batch, [1, 2, 1]), Room(400, 200))
-    assert bounded.objects == bucket.objects, "however it is cut"
-    table = pq.read_table(io.BytesIO(bucket.objects["type=both/dt=1970-01-03/0"]))
-    assert (table.schema.field("event_type").type, table.schema.field("event_time").type) == (
-        pa.int32(),
-        pa.timestamp("ms", "UTC"),
-    )
-    of_third = datetime(1970, 1, 3, tzinfo=UTC)
-    assert [(row["event_type"], row["event_time"], row["header"]["host"]) for row in table.to_pylist()] == [
-        (1001, of_third + timedelta(milliseconds=12_345), "a"),
-        (-7, of_third + timedelta(milliseconds=1), "b"),
-    ]
-    assert json.loads(bucket.objects["type=8/hr=1970-01-02-01/0"]) == {
-        "id": 7,
-        "kind": "x",
-        "header": {"host": "a", "ids": [5, 6]},
-        "event_type": 8,
-        "event_time": "1970-01-02T01:00:00.001Z",
-    }
-    assert writer.counts.dropped == 1
-    [unknown] = (body for key, body in bucket.objects.items() if key.startswith("type=both/dt=unknown"))
-    assert pq.read_table(io.BytesIO(unknown)).column("event_time").cast(pa.int64()).to_pylist() == [year_10000 - 1, -1]
-    refused = pq.read_table(io.BytesIO(bucket.objects["_quarantine/0"])).to_pylist()
-    assert [(row["kafka_offset"], row["reason"], row["field"]) for row in refused] == [
-        (4, "overflow", "event_time"),
-        (5, "not_protobuf", "header"),
-    ]
-
-
 def test_names_of_folders_are_escaped_and_tell_the_format() -> None:
     entries = [{"pattern": "^a", **CLICK}, {"names": ["b/c=ü"], "output": TEXT}, {"names": ["."], "output": TEXT}]
     spec = spec_of({"key": True}, entries)
@@ -413,26 +300,6 @@ def test_names_of_folders_are_escaped_and_tell_the_format() -> None:
     assert older == newer
 
 
-def test_the_columns_of_each_type_have_the_numbers_of_its_table() -> None:
-    spec = spec_of({"key": True})
-    of_types = {
-        name: {"id": first, "kind": first + 1, "kafka_offset": first + 2}
-        for name, first in (("click", 1), ("container", 11))
-    }
-    records = [(0, name, b'{"id": 1}') for name in ("click", "view", "1001")]
-    bucket, _ = written(spec, [batch_of(records, {"key": True})], Room(10**9, 10**9), of_types)
-    found = {
-        key.partition("/")[0]: [(field.metadata or {}).get(b"PARQUET:field_id") for field in schema]
-        for key, content in bucket.objects.items()
-        for schema in [pq.read_schema(io.BytesIO(content), memory_map=False)]
-    }
-    assert found == {
-        "type=click": [b"1", b"2", b"3"],
-        "type=container": [b"11", b"12", b"13"],
-        "type=view": [None, None, None],  # its table refused the columns
-    }
-
-
 def test_a_type_that_nobody_names_never_gets_the_folder_of_an_entry() -> None:
     spec = spec_of({"key": True}, others={"action": "store"})
     records = [(0, "container", b"{}"), (0, "stranger", b"{}"), (0, "1001", b'{"id": 1}')]
@@ -443,13 +310,3 @@ def test_a_type_that_nobody_names_never_gets_the_folder_of_an_entry() -> None:
         1: ("type=stranger", None),
         2: ("type=container/dt=1970-01-01", None),
     }
-
-
-def test_a_range_with_too_many_unknown_types_is_held() -> None:
-    spec = spec_of({"key": True})
-    batch = batch_of([(0, "click", b'{"id": 1}'), (0, "stranger", b"{}")], {"key": True})
-    layout, file_format, bucket = layout_for(spec, lambda _: None), formats_of(spec), FakeBucket()
-    writer = RangeWriter(work(), layout, file_format, bucket.open_upload, Room(10**9, 10**9), hold_above=49)
-    writer.write(batch)
-    with pytest.raises(TooManyRefusedError, match=r"offset 1 is the first \(unknown_type"):
-        writer.end_pass()

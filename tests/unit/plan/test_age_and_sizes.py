@@ -60,17 +60,6 @@ def test_when_a_record_came_is_never_told_too_late_and_hardly_too_early(seconds:
         assert came - max(600 / GRAINS, (seconds - came) / 4) - 5 <= oldest <= came
 
 
-def test_a_partition_that_is_current_and_one_that_went_back() -> None:
-    ages = AgeWatch()
-    ages.observe(CLICKS, 5, 10, 100.0, 60)
-    ages.observe(CLICKS, 10, 10, 150.0, 60)
-    assert ages.oldest(CLICKS) is None
-    ages.observe(CLICKS, 10, 11, 160.0, 60)
-    assert ages.oldest(CLICKS) == 160.0
-    ages.observe(CLICKS, 3, 11, 170.0, 60)
-    assert (ages.oldest(CLICKS), ages.unasked()) == (170.0, [CLICKS])
-
-
 def test_sizes_follow_large_objects_and_ignore_a_trickle() -> None:
     sizes = Sizes()
     assert sizes.bytes_per_offset("t") == UNKNOWN_BYTES_PER_OFFSET
@@ -82,9 +71,3 @@ def test_sizes_follow_large_objects_and_ignore_a_trickle() -> None:
     for _ in range(5):
         sizes.learn("t", offsets=20_000, stored_bytes=mebibyte, half_life_bytes=mebibyte)
     assert sizes.bytes_per_offset("t") == pytest.approx(mebibyte / 20_000, rel=0.05)
-
-
-def test_a_range_without_records_teaches_nothing() -> None:
-    sizes = Sizes()
-    sizes.learn("t", offsets=1000, stored_bytes=0, half_life_bytes=1)
-    assert not sizes.knows("t")

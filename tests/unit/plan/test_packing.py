@@ -15,16 +15,6 @@ def test_two_thousand_trickles_share_a_few_tasks() -> None:
     assert sum(len(job) for job in jobs) == 4
 
 
-def test_a_large_range_is_a_task_of_its_own_and_large_ranges_spread_over_jobs() -> None:
-    jobs = list(pack((work(index, LARGE_BYTES) for index in range(5)), cores=2))
-    assert [[len(task) for task in job] for job in jobs] == [[1, 1], [1, 1], [1]]
-
-
-def test_small_ranges_use_all_cores_when_it_is_worth_a_task() -> None:
-    (job,) = pack((work(index, 1 << 20) for index in range(8)), cores=4)
-    assert [len(task) for task in job] == [2, 2, 2, 2]
-
-
 @given(st.lists(st.integers(0, LARGE_BYTES * 2), max_size=60), st.integers(1, 8))
 def test_every_range_is_packed_exactly_once(sizes: list[int], cores: int) -> None:
     items = [work(index, size) for index, size in enumerate(sizes)]

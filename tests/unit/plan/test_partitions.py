@@ -81,22 +81,6 @@ def test_a_failed_range_waits_and_is_tried_again_as_promised(states: PartitionSt
     assert states.may_run_again(CLICKS), "what failed has left something, perhaps"
 
 
-def test_ranges_that_fail_together_are_one_failure(states: PartitionStates) -> None:
-    promise(states, 10, 20, 30)
-    failures: list[int] = []
-
-    def retry_at(count: int) -> float:
-        failures.append(count)
-        return 0.0
-
-    for _ in range(2):
-        for range_ in ranges(0, 10, 20, 30):
-            states.started(range_)
-        for range_ in ranges(0, 10, 20, 30):
-            states.failed(range_, 1, retry_at)
-    assert failures == [1, 1, 1, 2, 2, 2]
-
-
 def test_the_end_of_an_execution_under_another_ownership_says_nothing(states: PartitionStates) -> None:
     promise(states, 10)
     states.own({CLICKS: 2})
@@ -142,10 +126,3 @@ def test_a_held_partition_keeps_its_intent_and_runs_nothing(states: PartitionSta
     assert states.is_stuck(CLICKS)
     assert states.unresolved() == [], "a person decides, not a lost answer"
     assert states.positions() == {CLICKS: 0}
-
-
-def test_what_would_break_the_protocol_is_held_and_said(states: PartitionStates) -> None:
-    promise(states, 10)
-    assert states.step(CLICKS, Due(intent(20))) == ()
-    assert states.held()[CLICKS].reason is HoldReason.PROTOCOL
-    assert "a bug of logpersister" in states.held()[CLICKS].message

@@ -5,11 +5,6 @@ from logpersister.plan.intents import PLANNED_RANGES
 from logpersister.plan.planner import MERGE_BELOW, Backlog, due
 
 
-def test_nothing_is_due_before_size_or_age() -> None:
-    assert due(Backlog(100, 199, aged=False), max_bytes=1000, bytes_per_offset=10) == ()
-    assert due(Backlog(100, 100, aged=True), max_bytes=1000, bytes_per_offset=10) == ()
-
-
 def test_a_full_range_is_due_at_once_and_the_rest_waits_for_its_age() -> None:
     assert due(Backlog(0, 250, aged=False), max_bytes=1000, bytes_per_offset=10) == (100, 200)
     assert due(Backlog(0, 250, aged=True), max_bytes=1000, bytes_per_offset=10) == (100, 200, 250)
@@ -17,10 +12,6 @@ def test_a_full_range_is_due_at_once_and_the_rest_waits_for_its_age() -> None:
 
 def test_a_tiny_rest_joins_the_range_before_it() -> None:
     assert due(Backlog(0, 205, aged=True), max_bytes=1000, bytes_per_offset=10) == (100, 205)
-
-
-def test_a_record_larger_than_an_object_is_an_object_of_its_own() -> None:
-    assert due(Backlog(0, 3, aged=False), max_bytes=1000, bytes_per_offset=5000) == (1, 2, 3)
 
 
 @given(

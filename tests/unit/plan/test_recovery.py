@@ -82,10 +82,6 @@ def test_a_partition_without_a_trace_starts_where_the_group_began() -> None:
     assert from_bucket(CONTEXT, None, NOTHING, begin=7, log_start=0) == at(7, since=7)
 
 
-def test_an_offset_set_by_a_user_before_the_first_start_is_honoured() -> None:
-    assert from_bucket(CONTEXT, CommittedOffset(40, None), NOTHING, begin=7, log_start=0) == at(40, since=40)
-
-
 def test_a_forgotten_offset_resumes_behind_what_is_stored() -> None:
     assert from_bucket(CONTEXT, None, tail(stored(0, 10), stored(10, 20)), begin=0, log_start=0) == at(
         20, revision="rev-1"

@@ -81,8 +81,6 @@ class Log:
     leader: int = 0
     local_start: int = 0
     """What is before it is in tiered storage only."""
-    unavailable: int = 0
-    """Error code of metadata."""
 
     def __repr__(self) -> str:
         return f"<log {self.start}..{self.end} of {len(self.batches)} batches>"
@@ -132,9 +130,7 @@ class SimulatedCluster:
         if self.locate_errors:
             return self._later(self.locate_errors.popleft())
         known = {
-            partition: Location(
-                None if log.leader < 0 else log.leader, 3, self.topic_id, frozenset({0, 1, 2}), log.unavailable
-            )
+            partition: Location(None if log.leader < 0 else log.leader, 3, self.topic_id, frozenset({0, 1, 2}))
             for partition, log in self.logs.items()
             if partition.topic in topics
         }

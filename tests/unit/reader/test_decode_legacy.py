@@ -96,29 +96,17 @@ def test_mixed_with_newer_batches_in_their_order() -> None:
         (message(3, b"x")[:-1] + b"y", "CRC-32 is wrong"),
         (wrapped(made.GZIP, 3, message(0, b"x")[:-1] + b"y"), "CRC-32 of a message inside"),
         (wrapped(made.GZIP, 3, message(0, b"x")[:-1]), "cut off"),
-        (wrapped(made.GZIP, 3, b""), "cut off"),
-        (wrapped(made.GZIP, 3, message(1, b"x") + message(1, b"y")), "holds the offsets"),
         (wrapped(made.GZIP, 3, struct.pack(">qiIbb", 0, -12, 0, 1, 0) + bytes(30)), "length -12"),
         (wrapped(made.GZIP, 3, message(0, b"x", magic=0)), "magic 0"),
         (wrapped(made.GZIP, 1, message(0, b"x", attributes=made.GZIP) + message(1, b"y")), "double-compressed"),
         (wrapped(made.GZIP, 0, message(5, b"x") + message(9, b"x")), "holds the offsets 5 to 9 and says that 0"),
-        (message(3, b"no gzip", attributes=made.GZIP), "malformed"),
         (message(3, None, attributes=made.GZIP), "value of a compressed message is null"),
-        (message(3, b"x", attributes=7), "codec 7"),
         (message(3, gzip.compress(bytes(2_000_000), mtime=0), attributes=made.GZIP), "more than 1000000 bytes"),
     ],
 )
 def test_what_cannot_be(broken: bytes, reason: str) -> None:
     with pytest.raises(CorruptBatchError, match=reason):
         decode_all(broken, max_batch_bytes=1_000_000)
-
-
-def test_sizes_that_lie() -> None:
-    body = struct.pack(">bbqii", 1, 0, 7, -1, 1 << 30) + b"x"
-    lying = struct.pack(">qiI", 3, len(body) + 4, zlib.crc32(body)) + body
-    with pytest.raises(CorruptBatchError, match="reaches beyond its message") as caught:
-        decode_all(lying)
-    assert caught.value.offset == 3
 
 
 @examples(150)

@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.pipeline.reader.batches import scan
-from logpersister.pipeline.reader.decode import CorruptBatchError, decode
+from logpersister.pipeline.reader.decode import decode
 from tests.examples import examples
 from tests.unit.reader.record_batches import GZIP, Batch, Record
 from tests.unit.reader.simulated_cluster import Log, Write, make_log
@@ -68,23 +67,6 @@ def test_what_is_cut_off_is_left_for_the_next_answer(written: Sequence[Write], d
         assert found.needed_bytes == 0
 
 
-@given(st.binary(max_size=300), st.integers(0, 10), st.integers(1, 10))
-def test_any_bytes_end_in_pieces_or_in_nothing(data: bytes, start: int, length: int) -> None:
-    found = scan(memoryview(data), start, start + length, (), 50)
-    assert found.next_offset >= start
-    assert found.used_bytes <= len(data)
-
-
-@pytest.mark.parametrize("at", [8, 16])  # length, magic
-def test_what_is_no_record_batch_is_left_to_the_decoder_to_refuse(at: int) -> None:
-    data = bytearray(Batch([Record()] * 3).encode() * 2)
-    data[at] = 0xFF
-    found = scan(memoryview(data), 0, 100, (), 1 << 20)
-    (piece,) = found.pieces
-    with pytest.raises(CorruptBatchError):
-        decode(piece.data, piece.start, 100, read_committed=True, headers=False)
-
-
 def test_a_batch_behind_the_end_shows_that_nothing_is_left() -> None:
     data = Batch([Record()] * 3).encode() + Batch([Record()], 50).encode()
     found = scan(memoryview(data), 0, 20, (), 1 << 20)
@@ -99,8 +81,3 @@ def test_a_compressed_message_of_the_old_format_has_its_last_offset_in_front() -
     old[7], old[11], old[16] = 30, 28, 1  # offset 30, 28 bytes, magic 1
     found = scan(memoryview(old), 20, 25, (), 1 << 20)
     assert (found.next_offset, found.used_bytes) == (31, 40)
-
-
-def test_the_epoch_of_the_last_batch_is_known() -> None:
-    assert scan(memoryview(Batch().encode()), 0, 9, (), 1).last_epoch == 7  # what `record_batches` writes
-    assert scan(memoryview(b""), 0, 9, (), 1).last_epoch == -1

@@ -1,6 +1,5 @@
 """Faults that come together, or lie: replicas that only the leader reaches, lengths and offsets that are damaged."""
 
-import itertools
 import struct
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,27 +7,20 @@ from dataclasses import replace
 import pytest
 
 from logpersister.pipeline.reader import ReadRequest
-from logpersister.pipeline.reader.fetch import RangeState
-from logpersister.pipeline.reader.messages import ClusterError, FetchAnswer, FetchCall, Location, PartitionData
-from logpersister.pipeline.reader.retries import fail
-from logpersister.ranges import Range, TopicPartition
+from logpersister.pipeline.reader.messages import ClusterError, FetchAnswer, FetchCall, PartitionData
+from logpersister.ranges import Range
 from tests.unit.reader import simulated_cluster as simulated
 from tests.unit.reader.simulated_cluster import SimulatedCluster, Write, make_log
 from tests.unit.reader.test_fetch_errors import SMALL as OF_ERRORS
-from tests.unit.reader.test_fetch_errors import T0, T1, WHOLE, always, error_of, long_log, one_log, read, request
+from tests.unit.reader.test_fetch_errors import T0, T1, WHOLE, always, error_of, long_log, read, request
 
 SMALL = replace(OF_ERRORS, decode_bytes=1 << 11)
-T2 = TopicPartition("t", 2)
 LENGTH_AT, LAST_DELTA_AT = 8, 23
 
 Answer = FetchAnswer | ClusterError
 
 
 # Replicas (2) that the leader (0) names
-
-
-def unreachable(cluster: SimulatedCluster, call: FetchCall, answer: FetchAnswer) -> Answer:
-    return simulated.unreachable(cluster, call, answer)
 
 
 def refusing(cluster: SimulatedCluster, call: FetchCall, answer: FetchAnswer) -> Answer:
@@ -42,7 +34,7 @@ def lagging(cluster: SimulatedCluster, call: FetchCall, answer: FetchAnswer) -> 
 
 @pytest.mark.parametrize(
     ("follower", "asked", "seconds"),
-    [(unreachable, 1, 1), (refusing, 4, 3), (lagging, 8, 3)],
+    [(simulated.unreachable, 1, 1), (refusing, 4, 3), (lagging, 8, 3)],
     ids=["unreachable", "refusing", "lagging"],
 )
 def test_a_replica_that_only_the_leader_finds_good_is_left_alone(
@@ -134,13 +126,6 @@ def test_a_range_that_made_room_is_asked_anew_also_when_it_had_failed() -> None:
     assert [call.parts[0].offset for call in cluster.calls if call.node == 1].count(0) == 2
 
 
-def test_passing_damage_may_come_again_in_a_long_range() -> None:
-    cluster = SimulatedCluster({T0: long_log()}, faults=itertools.cycle([simulated.corrupted, None, None]))
-    settings = replace(SMALL, corrupt_retries=2, request_bytes=1 << 12)
-    assert read(cluster, request(), settings=settings) == {WHOLE: list(range(160))}
-    assert len(cluster.calls) > 4 * settings.corrupt_retries
-
-
 # Room that a partition uses up and leaves empty
 
 
@@ -153,39 +138,4 @@ def test_only_the_first_partition_of_a_request_can_show_that_there_is_nothing() 
     assert found == {one.range: [0, 1] for one in wanted}
 
 
-def test_ranges_without_records_are_all_found_to_be_so_without_a_busy_loop() -> None:
-    """One after the other, each as the first partition of requests of its own."""
-    logs = {TopicPartition("t", number): one_log() for number in range(30)}
-    for log in logs.values():
-        log.end = 25  # 20 to 24 were compacted away
-    cluster = SimulatedCluster(logs)
-    found = read(cluster, *(ReadRequest(Range(one, 20, 25), 1) for one in logs))
-    assert found == {Range(one, 20, 25): [] for one in logs}
-    assert len(cluster.calls) <= 4 * len(logs)
-
-
 # Others
-
-
-def test_a_partition_that_stalls_says_nothing_about_its_broker() -> None:
-    """The second range had no luck until the first one was given up; the broker answered a third one meanwhile."""
-    logs = {T0: one_log(), T1: one_log(), T2: one_log()}
-    cluster = SimulatedCluster(logs)
-    began = cluster.inbox.now()
-
-    def fault(cluster: SimulatedCluster, call: FetchCall, answer: FetchAnswer) -> FetchAnswer:
-        bad = {T0} if cluster.inbox.now() > began + 29 else {T0, T1}
-        failed = {part.partition: simulated.failed(part, 78) for part in call.parts if part.partition in bad}
-        return replace(answer, parts={**answer.parts, **failed})
-
-    cluster.faults = always(fault)
-    found = read(cluster, *(ReadRequest(Range(one, 0, 20), 100) for one in logs))
-    assert found[Range(T0, 0, 20)].kind == "kafka"
-    assert found[Range(T1, 0, 20)] == list(range(20))
-    assert found[Range(T2, 0, 20)] == list(range(20))
-
-
-def test_what_comes_after_a_range_failed_is_not_delivered_behind_its_error() -> None:
-    state = RangeState(request(), 0, None, asked=Location(0))
-    fail(state, "unknown-topic", "gone")
-    assert state.asked is None

@@ -46,39 +46,6 @@ def test_hundreds_of_small_ranges_share_one_request() -> None:
     assert (only.call.node, only.call.rack, only.call.read_committed) == (1, "zone-a", True)
 
 
-def test_a_large_range_takes_a_whole_request() -> None:
-    (only,) = planned([state(0, 100 * MIB), state(1, 1000)])
-    assert partitions(only) == [0]
-    assert only.call.max_bytes == only.call.parts[0].max_bytes == SETTINGS.request_bytes
-
-
-def test_a_small_range_is_not_asked_for_all_that_lies_behind_it() -> None:
-    (only,) = planned([state(0, 100 * KIB)])
-    assert only.call.max_bytes == only.call.parts[0].max_bytes == 125 * KIB
-
-
-def test_what_was_seen_corrects_the_hint() -> None:
-    one = state(0, 10)
-    one.advanced(50, 400 * KIB)
-    (only,) = planned([one])
-    assert (only.call.parts[0].offset, only.call.max_bytes) == (50, 500 * KIB)
-
-
-def test_each_broker_gets_its_own_request() -> None:
-    found = planned([state(0, 10), state(1, 10), state(2, 10)], {1: Location(leader=2)})
-    assert {one.call.node: partitions(one) for one in found} == {1: [0, 2], 2: [1]}
-
-
-def test_brokers_that_answer_or_want_silence_are_not_asked() -> None:
-    found = planned([state(0, 10), state(1, 10)], {1: Location(leader=2)}, silent={1})
-    assert [one.call.node for one in found] == [2]
-
-
-def test_ranges_of_one_partition_are_asked_for_one_after_the_other() -> None:
-    (only,) = planned([state(0, 10), state(0, 10, start=100, end=200), state(1, 10)])
-    assert [(part.partition.partition, part.offset) for part in only.call.parts] == [(0, 0), (1, 0)]
-
-
 def test_what_pauses_failed_or_has_no_leader_is_left_out() -> None:
     pausing, failed, asked, done, leaderless, ready = (state(number, 10) for number in range(6))
     pausing.not_before = 10
@@ -101,13 +68,6 @@ def test_room_for_the_next_range_is_not_given_to_others() -> None:
     assert (first.call.max_bytes, second.call.max_bytes) == (4 * MIB, 1 * MIB)
     assert [partitions(one) for one in planned(both, locations, free=8 * MIB)] == [[0]]
     assert planned(both, locations, free=10 * KIB) == []
-
-
-def test_a_record_batch_larger_than_a_request_is_asked_for_whole() -> None:
-    one = state(0, 10)
-    one.least_bytes = 50 * MIB
-    (only,) = planned([one])
-    assert only.call.max_bytes == only.call.parts[0].max_bytes == 50 * MIB
 
 
 def test_the_preferred_replica_is_asked_until_it_expires_or_is_none() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.pipeline.reader import KafkaReader, RangeReadError, ReaderSettings, ReadRequest
+from logpersister.pipeline.reader import KafkaReader, ReaderSettings, ReadRequest
 from logpersister.pipeline.reader.settings import KIB
 from logpersister.ranges import Range, TopicPartition
 from tests.examples import examples
@@ -135,18 +135,3 @@ def test_passing_corruption_is_not_noticed(scenario: Scenario, damaged: list[boo
     reader = reader_of(scenario.cluster, replace(SMALL, corrupt_retries=6))
     for read in reader.read(scenario.requests):
         assert rows(read.batches()) == simulated.expected(scenario.log(read.range), read.range)
-
-
-@pytest.mark.slow
-@examples(30)
-@given(scenarios(), st.integers(0, 5))
-def test_one_bad_partition_fails_its_ranges_alone(scenario: Scenario, number: int) -> None:
-    bad = TopicPartition("t", number)
-    if bad in scenario.cluster.logs:
-        scenario.cluster.logs[bad].unavailable = 29
-    for read in reader_of(scenario.cluster).read(scenario.requests):
-        if read.range.partition == bad:
-            with pytest.raises(RangeReadError, match="may not see this topic"):
-                list(read.batches())
-        else:
-            assert rows(read.batches()) == simulated.expected(scenario.log(read.range), read.range)

@@ -25,11 +25,6 @@ _some = st.builds(
     invalid_utf8=st.sampled_from(["refuse", "replace"]),
 )
 faults = st.just(REFUSED) | st.just(ALL) | _some
-of_lines = _some.map(
-    lambda one: one.model_copy(
-        update={"duplicates": "refuse", "wrong_type": "setNull" if one.wrong_type == "convert" else one.wrong_type}
-    )
-)
 unknown = st.sampled_from(["drop", "keep", "refuse"])
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from logpersister.formats.file_rows import plain
 from logpersister.values.reading.parsers import Parsed, Parser
 from tests.judges.refusal import RefusalError
-from tests.judges.rows import Oracle
+from tests.judges.rows import RowOracle
 from tests.unit.records.row_samples import batch_of_values
 
 Judged = tuple[list[Any], list[Any]]
@@ -36,7 +36,7 @@ def alone(parser: Parser, values: list[bytes | None]) -> Judged:
     return rows, refused
 
 
-def of_oracle(oracle: Oracle, values: list[bytes | None]) -> Judged:
+def of_oracle(oracle: RowOracle, values: list[bytes | None]) -> Judged:
     rows: list[Any] = []
     refused: list[Any] = []
     for place, value in enumerate(values):

@@ -87,16 +87,11 @@ CASES: Final = [
             ("boolean", True),
             ("int", -(2**31)),
             ("long", 2**63 - 1),
-            ("float", 0.5),
             ("double", 0.1),
-            ("bytes", b"\xff"),
             ("string", "\u00e4"),
         )
     ),
     Case("int is promotable to long, float, or double", "int", "long", -7, -7),
-    Case("int is promotable to long, float, or double", "int", "float", 7, 7.0),
-    Case("int is promotable to long, float, or double", "int", "double", 2**31 - 1, float(2**31 - 1)),
-    Case("long is promotable to float or double", "long", "float", 2**40, float(2**40)),
     Case("long is promotable to float or double", "long", "double", 2**53, float(2**53)),
     # What a double cannot hold exactly is refused, where the specification rounds.
     Case("long is promotable to float or double", "long", "double", 2**53 + 1, Refused("overflow", "f"), float(2**53)),
@@ -108,16 +103,10 @@ CASES: Final = [
         Case("nothing else is promotable", written, declared, value, MISFIT, ERROR)
         for written, declared, value in (
             ("long", "int", 1),
-            ("float", "long", 1.0),
-            ("double", "float", 1.0),
             ("double", "long", 1.0),
-            ("int", "string", 1),
             ("string", "int", "1"),
             ("boolean", "int", True),
-            ("int", "boolean", 1),
             ("string", array("string"), "a"),
-            (mapped("int"), array("int"), {"a": 1}),
-            (array("int"), "int", [1]),
             (PLACE, mapped("int"), PLACE_VALUE),
         )
     ),
@@ -125,9 +114,7 @@ CASES: Final = [
     Case("both schemas are arrays whose item types match", array("string"), array("int"), ["a"], MISFIT, ERROR),
     Case("both schemas are maps whose value types match", mapped("int"), mapped("double"), {"a": 1}, [("a", 1.0)]),
     Case("both schemas are maps whose value types match", mapped("string"), mapped("int"), {"a": "b"}, MISFIT, ERROR),
-    Case(ENUMS, enum("n.E", "A"), enum("m.E", "A"), "A", "A"),
     Case(ENUMS, enum("E", "A"), enum("F", "A"), "A", "A", ERROR),
-    Case("enums: symbols in another order", enum("E", "A", "B"), enum("E", "B", "A"), "B", "B"),
     Case(
         "enums: if the writer's symbol is not present in the reader's enum and the reader has a default value, then "
         "that value is used",
@@ -137,26 +124,9 @@ CASES: Final = [
         "B",
         "A",
     ),
-    Case("enums: otherwise an error is signalled", enum("E", "A", "B"), enum("E", "A"), "B", "B", ERROR),
     Case(FIXED, fixed("n.F", 2), fixed("F", 2), b"ab", b"ab"),
     Case(FIXED, fixed("F", 2), fixed("F", 3), b"ab", b"ab", ERROR),
-    Case(RECORDS, PLACE, PLACE, PLACE_VALUE, PLACE_VALUE),
     Case(RECORDS, PLACE, {**PLACE, "name": "Other"}, PLACE_VALUE, PLACE_VALUE, ERROR),
-    Case(
-        "records: the ordering of fields may be different",
-        PLACE,
-        record("Place", field("y", "string"), field("x", "long")),
-        PLACE_VALUE,
-        {"y": "a", "x": 1},
-    ),
-    Case(
-        "records: if the writer's record contains a field with a name not present in the reader's record, the writer's "
-        "value for that field is ignored",
-        PLACE,
-        record("Place", field("y", "string")),
-        PLACE_VALUE,
-        {"y": "a"},
-    ),
     Case(
         "records: if the reader's record schema has a field that contains a default value, and writer's schema does "
         "not have a field with the same name, then the reader should use the default value",
@@ -190,17 +160,12 @@ CASES: Final = [
         {"x": 1},
         {"x": 1},
     ),
-    Case("if reader's is a union, but writer's is not", "int", ["null", "int"], 5, 5),
     Case("if reader's is a union, but writer's is not", "int", ["null", "long"], 5, 5),
     Case("if reader's is a union, but writer's is not", "string", ["null", "long"], "a", MISFIT, ERROR),
-    Case("if writer's is a union, but reader's is not", ["null", "int"], "long", 5, 5),
     Case("if writer's is a union, but reader's is not", ["null", "int"], "long", None, Refused("missing"), ERROR),
     Case("if writer's is a union, but reader's is not", ["string", "int"], "long", 5, 5),
     Case("if writer's is a union, but reader's is not", ["string", "int"], "long", "a", Refused("wrong_type"), ERROR),
-    Case("if writer's is a union, but reader's is not", ["boolean", "string"], "long", "a", MISFIT, ERROR),
     Case("if both are unions", ["null", "int"], ["double", "null"], 5, 5.0),
-    Case("if both are unions", ["null", "int"], ["double", "null"], None, None),
-    Case("if both are unions", ["int", "string"], ["null", "int"], 5, 5),
     Case("if both are unions", ["int", "string"], ["null", "int"], "a", Refused("wrong_type"), ERROR),
     Case("if both are unions", ["string", "null"], ["null", "int"], "a", MISFIT, ERROR),
     Case(

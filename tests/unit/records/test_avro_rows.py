@@ -104,10 +104,7 @@ HEADER = b"\0\0\0\0\1"
     ("value", "reason", "field"),
     [
         (b"", "no_header", None),
-        (b'{"id": 7}', "no_header", None),
-        (b"\0\0\0\1", "no_header", None),
         (HEADER, "not_avro", None),
-        (encoded(CLICK, VALUE)[:-1], "not_avro", None),
         (encoded(CLICK, VALUE) + b"\0", "not_avro", None),
         (encoded(CLICK, VALUE | {"tags": ["x"]}).replace(b"\2\2x", b"\2\2\xff", 1), "not_utf8", "tags[]"),
         (encoded(CLICK, VALUE | {"at": 2**62}), "overflow", "at"),
@@ -151,27 +148,6 @@ def test_names_of_any_length_are_told_in_part() -> None:
     assert len(parsed.refused.reason) < 500
 
 
-def test_the_first_reason_is_told_in_words() -> None:
-    """The reader must learn which schema it is about, and what is wrong with it."""
-    text = {"type": "record", "name": "Click", "fields": [{"name": "id", "type": "string"}]}
-    writers = KnownWriters({1: CLICK, 9: text})
-    misfit = "(id: the writer's schema has string, which cannot become int64)"
-    for value, told in (
-        (b"\0\0\0\0\2", "unknown_schema: nobody knows schema 2"),
-        (b"\0\0\0\0\t\2a", f"other_schema: schema 9 cannot become the columns {misfit}"),
-        (HEADER, "not_avro"),
-    ):
-        refused = AvroRows(COLUMNS, "confluent", writers).parse(batch_of_values([value])).refused
-        assert refused is not None
-        assert refused.reason == f"no row of the schema: {told}"
-
-
-def test_ids_of_eight_bytes() -> None:
-    writers = KnownWriters({2**40: CLICK})
-    values: list[bytes | None] = [encoded(CLICK, VALUE, 2**40, 8), encoded(CLICK, VALUE)]
-    assert judged(COLUMNS, writers, values, "apicurio")[0] == [ROW]
-
-
 def test_a_schema_that_names_itself_ends() -> None:
     node = {
         "type": "record",
@@ -183,20 +159,6 @@ def test_a_schema_that_names_itself_ends() -> None:
     values: list[bytes | None] = [HEADER + b"\2\2" * depth + b"\2\0" for depth in (0, 30, 31, 32, 100)]
     found = judged(columns, writers, values)
     assert {reason for _, reason, _ in found[1]} == {"too_deep"}
-
-
-def test_a_field_that_could_be_no_column_is_left_out() -> None:
-    """A union of two records has no type here; the values beside it are rows once `drop` names it."""
-    branches = [
-        {"type": "record", "name": name, "fields": [{"name": "n", "type": "long"}]} for name in ("Card", "Cash")
-    ]
-    fields = [{"name": "id", "type": "long"}, {"name": "paid", "type": branches}, {"name": "at", "type": "string"}]
-    written = {"type": "record", "name": "Order", "fields": fields}
-    columns = RowSchema(source=AvroSource(json.dumps(written)), drop=("paid",)).as_written
-    values = [encoded(written, {"id": 1, "paid": (name, {"n": 5}), "at": "now"}) for name in ("Card", "Cash")]
-    writers = KnownWriters({1: written})
-    ours = judged(columns, writers, list(values))
-    assert ours[0] == [{"id": 1, "at": "now"}] * 2
 
 
 def test_fields_that_nobody_reads_are_told_once() -> None:

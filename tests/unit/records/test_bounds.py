@@ -12,10 +12,8 @@ from logpersister.records.type_layout import make_parser
 from logpersister.values.avro.source import AvroSource
 from logpersister.values.field import FieldSpec
 from logpersister.values.parser import Parsing
-from logpersister.values.protobuf.source import ProtobufSource
 from logpersister.values.regex.block import RegexSpec
 from logpersister.values.row_schema import RowSchema
-from logpersister.values.thrift.source import ThriftSource
 from logpersister.verify.comparison import same
 from tests.unit.records.avro_samples import encoded
 from tests.unit.records.judging import Judged, alone, judged_by
@@ -88,12 +86,6 @@ def test_a_union_of_long_and_double_is_exact() -> None:
     assert_bounds({"type": "avro", "framing": "plain"}, schema, values, [REFUSED, REFUSED, 7.0, 1.5])
 
 
-def test_floats_as_others_write_them_are_no_whole_numbers() -> None:
-    texts = ["9223372036854776000", "9223372036854775808", "9.223372036854775807e18", "9007199254740993.0", "0.1"]
-    values = [f'{{"a": {one}}}'.encode() for one in texts]
-    assert_bounds({"type": "json"}, schema_of("float64"), values, [2.0**63, 2.0**63, 2.0**63, 2.0**53, 0.1])
-
-
 def test_one_infinite_time_costs_no_row() -> None:
     fields = [
         {"name": "a", "type": ["null", {"type": "long", "logicalType": "timestamp-micros"}]},
@@ -118,18 +110,6 @@ def test_one_infinite_time_costs_no_row() -> None:
     adjusted = made.parse(batch_of_values(values)).adjusted
     assert adjusted is not None
     assert list(adjusted.kinds) == [("overflow", "a"), ("overflow", "day"), ("overflow", "all[]")]
-
-
-def test_a_protobuf_instant_and_a_thrift_number_beyond_their_columns() -> None:
-    imports = 'syntax = "proto3"; import "google/protobuf/timestamp.proto";'
-    text = f"{imports} message M {{ google.protobuf.Timestamp a = 1; }}"
-    seconds = b"\x08" + _varint(2**62)
-    by_message = {"type": "protobuf", "framing": "plain"}
-    schema = RowSchema(source=ProtobufSource(text))
-    assert_bounds(by_message, schema, [b"\x0a" + bytes([len(seconds)]) + seconds, b"\x0a\x00"], [REFUSED, 0])
-    idl = ThriftSource(idl="struct S { 1: i64 a }")
-    values = [b"\x0a\x00\x01" + struct.pack(">q", number) + b"\x00" for number in (127, 128)]
-    assert_bounds({"type": "thrift"}, schema_of("int8", source=idl), values, [127, REFUSED])
 
 
 def _varint(number: int) -> bytes:

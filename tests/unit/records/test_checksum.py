@@ -5,7 +5,6 @@ import zlib
 from itertools import pairwise
 
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -54,19 +53,6 @@ def test_it_does_not_depend_on_how_records_are_cut(rows: Records, cuts: list[int
     parts = [batch(rows[begin:end]) for begin, end in pairwise(bounds)]
     slices = [batch(rows).slice(begin, end - begin) for begin, end in pairwise(bounds)]
     assert checksum(*parts) == checksum(*slices) == checksum(batch(rows))
-
-
-@pytest.mark.parametrize(
-    ("some", "others"),
-    [
-        ([(None, b"ab"), (None, b"c")], [(None, b"a"), (None, b"bc")]),
-        ([(None, None)], [(None, b"")]),
-        ([(b"a", None)], [(None, b"a")]),
-        ([(None, b"")], []),
-    ],
-)
-def test_what_a_plain_checksum_would_not_tell_apart(some: Records, others: Records) -> None:
-    assert checksum(batch(some)) != checksum(batch(others))
 
 
 def test_garbage_behind_a_null_does_not_count() -> None:

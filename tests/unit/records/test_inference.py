@@ -28,26 +28,17 @@ def fields_of(*values: Any) -> list[InferredField]:
 @pytest.mark.parametrize(
     ("values", "type_"),
     [
-        ([1, -3, 2**63 - 1], "int64"),
         ([2**63], "decimal(38,0)"),
         ([10**38], "json"),
         ([1, 1.5], "float64"),
         ([2**53 + 1, 1.5], "json"),
-        ([True, None], "bool"),
         ([True, 1], "json"),
-        ([None], "json"),
-        (["a", ""], "string"),
-        (["2026-11-21", "2024-02-29"], "date"),
         (["2026-02-29"], "string"),
         (["2026-11-21", "2026-11-21T00:00:00Z"], "string"),
         (["2026-11-21T05:00:00Z", "2026-11-21 06:00:00.123+01:00"], "timestamp[ms]"),
-        (["2026-11-21T05:00:00.1234567"], "timestamp[us]"),
         (["0000-11-21T05:00:00Z"], "string"),
         ([[1, 2], [], None], "list<int64>"),
-        ([[]], "list<json>"),
-        ([[1], ["a"]], "list<json>"),
         ([{"a": 1}, {"b": {"c": [True]}}], "struct<a: int64, b: struct<c: list<bool>>>"),
-        ([{}], "map<string, json>"),
         ([{"a b": 1, "c": 2.5}], "map<string, float64>"),
         ([{"a": [1], "A": [2.5]}], "map<string, list<float64>>"),
         ([{f"user{n}": {"n": n}} for n in range(MOST_NAMES + 1)], "map<string, struct<n: int64>>"),
@@ -58,11 +49,6 @@ def test_the_narrowest_type_that_takes_all(values: list[Any], type_: str) -> Non
     (field,) = fields_of(*({"it": value} for value in values))
     assert str(field.type) == type_
     assert parse_type(type_) == field.type
-
-
-@pytest.mark.parametrize("text", ["1e999", "-1e999", "1" * 5000])
-def test_numbers_that_no_type_takes(text: str) -> None:
-    assert str(fields_of(b'{"it": %s}' % text.encode())[0].type) == "json"
 
 
 def test_what_somebody_should_know() -> None:
@@ -120,11 +106,3 @@ def test_the_parser_takes_every_value_of_the_sample(objects: list[dict[str, Any]
     values = pa.array([json.dumps(one).encode() for one in objects], pa.binary())
     parsed = rows_of(Parsing(type="json"), schema).parse(pa.record_batch({"value": values}))
     assert parsed.refused is None, (parsed.refused.reason, [str(one.type) for one in fields])
-
-
-def test_names_that_are_data_take_no_longer_for_each_the_more_there_are() -> None:
-    names = 5_000  # four times as long for twice as many would be half a minute
-    found = fields_of(*({f"user{n}": n, f"USER{n}": n} for n in range(names)))
-    assert len(found) == 2 * names
-    assert sum(1 for one in found if one.problem is None) == 256
-    assert found[1].problem == "differs from user0 in case only"

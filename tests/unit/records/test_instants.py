@@ -116,14 +116,3 @@ def test_leap_seconds_stay_in_their_day() -> None:
     found = native.instants(pa.array(texts), "iso8601").to_pylist()
     assert found == [1_483_228_799_000, 1_483_228_799_000, None, None]
     assert found == [judged(text, "iso8601") for text in texts]
-
-
-def test_other_notations_and_arrays() -> None:
-    texts = pa.array(["1795237200123", "x", None, "1.5", "-1", "99999999999999999999"])
-    assert native.instants(texts, "epoch[ms]").to_pylist() == [1_795_237_200_123, None, None, None, -1, None]
-    assert native.instants(texts, "epoch[us]").to_pylist() == [1_795_237_200, None, None, None, -1, None]
-    assert native.instants(pa.array(["2026-11-21T05:00:00Z"]), "rfc3339").to_pylist() == [1_795_237_200_000]
-    with pytest.raises(ValueError, match="is no notation"):
-        native.instants(texts, "pattern[yy]")
-    with pytest.raises(TypeError, match="instead of string"):
-        native.instants(pa.array([1]), "epoch[ms]")  # type: ignore[arg-type]

@@ -1,29 +1,23 @@
-"""Which records conditions keep: by hand and by plain Python, however batches are cut."""
+"""Which records conditions keep: each operator on each type by hand; `pipeline/test_keeping` cuts batches, too."""
 
 import json
-import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, date, datetime
-from decimal import Decimal
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.forms.linear_pattern import Patterns
-from logpersister.manifest import ManifestError
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.splitting import by_path, sides
 from logpersister.records.keeping import re2_pattern
 from logpersister.records.schema import ROW
 from logpersister.records.topic_layout import layout_for
-from tests.examples import examples
-from tests.unit.formats.samples import Record, batch, cut, with_headers
+from tests.unit.formats.samples import Record, batch, with_headers
 from tests.unit.manifest.conditions import on
 from tests.unit.manifest.documents import spec_with
 from tests.unit.manifest.test_linear_pattern import PATTERNS
@@ -140,153 +134,6 @@ def test_floats_that_are_no_numbers() -> None:
         value = {"messagepack": {"fields": fields}}
         spec = spec_with(value=value, output={"parquet": {}}, keep=keep)
         assert kept(spec, records([nan, inf])) == ({"": expected} if expected else {})
-
-
-FIELDS: Sequence[dict[str, Any]] = [
-    {"name": "text", "type": "string"},
-    {"name": "n", "type": "int16", "required": True},
-    {"name": "of", "type": "struct<d: decimal(4,1), b: bool, day: date, in: struct<f: float32>>"},
-    {"name": "at", "type": "timestamp[ms]", "format": "epoch[ms]"},
-]
-TEXTS, NUMBERS, DECIMALS = ["", "a", "b", "ab", "ä"], [-7, 0, 1, 2, 300], ["0.1", -1, 0, 99.9]
-DAYS, FLOATS, TIMES = ["2026-11-21", "2026-11-22", "1969-12-31"], [-1, 0.1, 0.5, 2], [0, 1, 1_795_237_200_000]
-
-
-def some(values: Sequence[Any]) -> st.SearchStrategy[Any]:
-    return st.lists(st.sampled_from(values), min_size=1, max_size=3)
-
-
-def listed(path: str, values: Sequence[Any]) -> st.SearchStrategy[dict[str, Any]]:
-    several = st.one_of(
-        st.fixed_dictionaries({"in": some(values)}),
-        st.fixed_dictionaries({"notIn": some(values)}),
-        st.fixed_dictionaries({"in": some(values), "notIn": some(values)}),
-    )
-    return _condition(path, several)
-
-
-def bounded(path: str, values: Sequence[Any]) -> st.SearchStrategy[dict[str, Any]]:
-    bounds = {name: st.sampled_from(values) for name in ("atLeast", "atMost", "below")}
-    return _condition(path, st.fixed_dictionaries({}, optional=bounds).filter(bool))
-
-
-def _condition(path: str, operators: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[str, Any]]:
-    return st.builds(
-        lambda found, absent: on(path, **found) | ({"orAbsent": True} if absent else {}), operators, st.booleans()
-    )
-
-
-CONDITIONS = st.one_of(
-    listed("text", TEXTS),
-    _condition("text", st.fixed_dictionaries({"matches": st.sampled_from(["^a", "b$", "^$", "[äb]"])})),
-    listed("n", NUMBERS),
-    bounded("n", NUMBERS),
-    listed("of.d", DECIMALS),
-    bounded("of.d", DECIMALS),
-    listed("of.b", [True, False]),
-    listed("of.day", DAYS),
-    bounded("of.day", DAYS),
-    bounded("of.in.f", FLOATS),
-    listed("at", TIMES),
-    bounded("at", TIMES),
-    st.builds(
-        lambda path, absent: on(path, absent=absent),
-        st.sampled_from(["text", "of", "of.in", "of.in.f", "n"]),
-        st.booleans(),
-    ),
-)
-
-
-def _or_null(values: Sequence[Any]) -> st.SearchStrategy[Any]:
-    return st.sampled_from([None, *values])
-
-
-DOCUMENTS = st.fixed_dictionaries(
-    {"n": st.sampled_from([*NUMBERS, "no number"])},
-    optional={
-        "text": _or_null(TEXTS),
-        "at": _or_null(TIMES),
-        "of": st.none()
-        | st.fixed_dictionaries(
-            {},
-            optional={
-                "d": _or_null(DECIMALS),
-                "b": _or_null([True, False]),
-                "day": _or_null(DAYS),
-                "in": st.none() | st.fixed_dictionaries({}, optional={"f": _or_null(FLOATS)}),
-            },
-        ),
-    },
-)
-VALUES = st.lists(
-    st.none() | st.just(b"{") | DOCUMENTS.map(lambda one: json.dumps(one).encode()), min_size=1, max_size=25
-)
-
-
-@pytest.mark.slow
-@examples(80)
-@given(st.lists(CONDITIONS, min_size=1, max_size=3), VALUES, st.lists(st.integers(0, 25), max_size=4), st.booleans())
-def test_rows_of_which_all_conditions_hold_are_kept_however_batches_are_cut(
-    keep: list[dict[str, Any]], values: list[bytes | None], cuts: list[int], in_folders: bool
-) -> None:
-    try:
-        spec = spec_of(FIELDS, keep)
-    except ManifestError as error:
-        assume("cannot hold" not in str(error))
-        raise
-    if in_folders:
-        levels = {"parquet": {}, "partitionBy": [{"field": "text", "prefix": "by="}]}
-        spec = spec.model_validate({**spec.model_dump(by_alias=True, exclude_none=True), "output": levels})
-    whole = records(values)
-    expected = kept(spec, whole)
-    pieces = [one for one in cut(whole, cuts) if one.num_rows]
-    found: dict[str, list[int]] = {}
-    layout = layout_for(spec, lambda _: None)
-    for piece in pieces:
-        for path, some_offsets in offsets(piece, layout).items():
-            found.setdefault(path, []).extend(some_offsets)
-    assert found == expected
-    unfiltered = dict(by_path(whole, layout_for(spec_of(FIELDS, []), lambda _: None)))
-    refused = unfiltered.pop("_quarantine", None)
-    assert expected.pop("_quarantine", []) == ([] if refused is None else refused.column("offset").to_pylist())
-    good = [one for rows in unfiltered.values() for one in rows.to_pylist()]
-    stored = [one["offset"] for one in good if all(holds(condition, one[ROW]) for condition in keep)]
-    assert sorted(offset for some_offsets in expected.values() for offset in some_offsets) == stored
-
-
-OPERANDS: Mapping[str, Callable[[Any], Any]] = {
-    "of.d": lambda number: Decimal(str(number)),
-    "of.day": date.fromisoformat,
-    "of.in.f": lambda number: float(np.float32(number)),
-    "at": lambda milliseconds: datetime.fromtimestamp(milliseconds / 1000, UTC),
-}
-"""What values of conditions are in rows, by path."""
-
-
-def holds(condition: Mapping[str, Any], row: Any) -> bool:
-    """Return whether a condition holds for a row, in plain Python."""
-    path, value = condition["field"], row
-    for name in path.split("."):
-        value = None if value is None else value[name]
-    if value is None or "absent" in condition:
-        return bool(condition.get("orAbsent") or condition.get("absent") == (value is None))
-    told = {name: operand for name, operand in condition.items() if name not in ("field", "orAbsent")}
-    read = OPERANDS.get(path, lambda operand: operand)
-    return all(
-        re.search(operand, value) is not None
-        if name == "matches"
-        else OPERATORS[name](value, [read(one) for one in operand] if isinstance(operand, list) else read(operand))
-        for name, operand in told.items()
-    )
-
-
-OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
-    "in": lambda value, operand: value in operand,
-    "notIn": lambda value, operand: value not in operand,
-    "atLeast": operator.ge,
-    "atMost": operator.le,
-    "below": operator.lt,
-}
 
 
 def test_hidden_values_decide_and_columns_of_conditions_only_are_not_stored(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,12 +13,10 @@ from hypothesis import strategies as st
 
 from logpersister.compiled.topic import CompiledTopic
 from logpersister.manifest.spec import Spec
-from logpersister.pipeline.splitting import sides, sides_of_types, typed_records
-from logpersister.pipeline.type_tally import TypeTally
-from logpersister.records.escaping import QUARANTINE, is_aside, late_path, own_path
+from logpersister.pipeline.splitting import sides
+from logpersister.records.escaping import QUARANTINE, late_path
 from logpersister.records.topic_layout import TopicLayout
 from logpersister.records.type_folders import folders_by_time
-from logpersister.report.facts import TypeCounts
 from tests.examples import examples
 from tests.unit.manifest.documents import spec_with
 from tests.unit.records.batches import batch_of, placed
@@ -92,13 +90,6 @@ def test_adjusted_values_count_only_where_rows_are_stored(late: str, adjusted: i
     assert told == [{("wrong_type", "at"): adjusted}]
 
 
-def test_levels_above_and_below_the_date_and_an_empty_batch() -> None:
-    by = layout(spec_of("folder", [OFFSETS, DAY_LEVEL, {"offset": {"every": 2}}]), MIDNIGHT)
-    late = batch_of([MIDNIGHT - 1] * 2, [3, 4])
-    assert paths(late, by) == ["_late/offset=3/dt=2026-10-24/offset=2", "_late/offset=3/dt=2026-10-24/offset=4"]
-    assert paths(batch_of([]), by) == []
-
-
 @pytest.mark.parametrize("late", ["folder", "quarantine"])
 def test_records_of_types_by_their_folders_with_that_of_their_type(late: str) -> None:
     """One has folders by hour, another by day in a country's time, a third has none by time, a fourth is no row."""
@@ -134,40 +125,11 @@ def test_records_of_types_by_their_folders_with_that_of_their_type(late: str) ->
         assert_late_by_folders(spec, batch, horizon)
 
 
-def test_late_records_of_types_are_counted_as_theirs() -> None:
-    """They are good records of their type, wherever they stand."""
-    entries = [{"names": ["row"], "value": {"json": SCHEMA}}]
-    values, times = [b'{"id": 1}', b"{", b'{"id": 3}'], [MIDNIGHT - 1, MIDNIGHT - 1, MIDNIGHT]
-    batch = batch_of(times, keys=[b"row"] * 3, values=values)
-    counted = {}
-    for late in ("folder", "quarantine"):
-        tally = TypeTally()
-        by = layout(spec_of(late, types={"key": True, "entries": entries}), MIDNIGHT)
-        typed = typed_records(batch, by, tally)
-        assert typed is not None
-        counted[late] = sum(side.late for side in sides_of_types(typed, by, tally=tally)), tally.counts["row"]
-    size = sum(map(len, values)) + 3 * len(b"row")
-    assert counted["folder"] == counted["quarantine"] == (1, TypeCounts(3, size, quarantined=1, newest=MIDNIGHT))
-
-
-def test_paths_that_partition_by_does_not_make() -> None:
-    assert [is_aside(path) for path in ("_late", "_late/dt=1", "_quarantine", "dt=1/_late", "", "_later")] == [
-        True,
-        True,
-        True,
-        False,
-        False,
-        False,
-    ]
-    assert own_path(late_path("dt=1")) == own_path("dt=1") == "dt=1"
-
-
 LAYOUTS: Sequence[Sequence[dict[str, Any]]] = (
     zoned("UTC", "day", "hour"),
     zoned("Europe/Berlin", "hour"),
     zoned("Europe/Berlin", "day", "minute"),
     zoned("Australia/Lord_Howe", "hour", "minute"),
-    zoned("America/St_Johns", "day"),
     [OFFSETS, *zoned("Europe/Berlin", "day", "hour"), {"offset": {"every": 2}}],
 )
 SECOND_SUNDAY = int(datetime.fromisoformat("2026-03-29T00:00Z").timestamp() * 1000)

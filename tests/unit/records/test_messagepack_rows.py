@@ -106,15 +106,10 @@ def _with(**fields: Any) -> bytes:
 REFUSED = [
     (b"", "not_messagepack", None),
     (b"\xc1", "not_messagepack", None),
-    (b'{"id": 1}', "not_messagepack", None),
     (_with() + b"\xc0", "not_messagepack", None),
     (_with(items="x" * 40)[:-1], "not_messagepack", None),
     (b"\xdf\xff\xff\xff\xff\xa2id\x01", "not_messagepack", None),
     (b"\x92\xa2id\x01", "not_an_object", None),
-    (packed([1]), "not_an_object", None),
-    (b"\x80", "missing", "id"),
-    (packed({"id": None}), "missing", "id"),
-    (packed({"id": 1.0}), "wrong_type", "id"),
     (packed({"id": "1"}), "wrong_type", "id"),
     (packed({"id": 2**63}), "overflow", "id"),
     (entries([("id", 1), ("id", 1)]), "duplicate", "id"),
@@ -122,7 +117,6 @@ REFUSED = [
     (_with(at=Written(b"\xd5\xff\x00\x00")), "wrong_type", "at"),
     (_with(at=Written(b"\xd7\xff" + b"\xff" * 8)), "overflow", "at"),
     (_with(items=[{"sku": "a", "price": 1.5}]), "wrong_type", "items[].price"),
-    (_with(items=[{"sku": "a", "price": 1000}]), "overflow", "items[].price"),
     (_with(items=[{"sku": "a", "price": "x"}]), "bad_text", "items[].price"),
     (_with(items=[{}]), "missing", "items[].sku"),
     (_with(items=[{"sku": b"\xff"}]), "not_utf8", "items[].sku"),
@@ -156,9 +150,3 @@ def test_a_field_and_what_is_unknown_are_never_one_name() -> None:
         ],
         [],
     )
-
-
-def test_short_items_cannot_take_all_memory() -> None:
-    wide = schema_of(("all", f"list<struct<{', '.join(f'c{number}: decimal(38,2)' for number in range(100))}>>"))
-    found = [packed({"all": [{}] * count}) for count in (2, 200)]
-    assert judged(wide, found)[1] == [(1, "overflow", "all[]")]  # type: ignore[arg-type]

@@ -55,23 +55,6 @@ def test_bad_records_go_there_and_all_others_where_they_went(
         assert assignment.refused is None
 
 
-def test_without_a_parser_nothing_is_added() -> None:
-    plain = layout(BY_DAY, Parsing())
-    assert plain.parser is None
-    assert plain.paths == make_layout(OutputSpec.model_validate(BY_DAY).partition_by)
-
-
-PREFIXES = st.from_regex(r"([A-Za-z0-9][A-Za-z0-9_.-]{0,12}=?)?", fullmatch=True)
-
-
-@given(PREFIXES, st.sampled_from(["day", "hour", "minute"]), st.integers(-1, 2**62), st.integers(1, 2**53))
-def test_no_rule_makes_a_path_like_it(prefix: str, granularity: str, timestamp: int, every: int) -> None:
-    rules = [{"date": {"granularity": granularity, "prefix": prefix}}, {"offset": {"every": every}}]
-    for order in (rules, rules[::-1], rules[:1], rules[1:]):
-        (path,) = layout({"partitionBy": order}).assign(batch_of([timestamp], [timestamp + 1], values=[b"1"])).paths
-        assert not any(segment.startswith("_") for segment in path.split("/"))
-
-
 @given(
     st.sampled_from(["", "raw", "clicks", "a/clicks"]),
     st.sampled_from(["clicks", "_quarantine", "_logpersister", "a", "dt"]),

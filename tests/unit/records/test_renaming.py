@@ -1,4 +1,4 @@
-"""Columns with other names than values have: with every parser, in structs, beside what is kept and left out."""
+"""Columns with other names than values have: with every parser, in structs, beside what is kept."""
 
 import json
 from typing import Any
@@ -6,8 +6,7 @@ from typing import Any
 import msgpack
 import pytest
 
-from logpersister.manifest.blocks.output import OutputSpec
-from logpersister.records.type_layout import layout_of, make_parser
+from logpersister.records.type_layout import make_parser
 from logpersister.values.reading.columns import row_columns
 from logpersister.values.value import ValueSpec
 from tests.unit.formats.samples import Record, batch
@@ -97,27 +96,3 @@ def test_what_is_unknown_is_named_as_in_values_and_beside_all_else() -> None:
     assert parsed.adjusted is not None
     told = {("wrong_type", "id"): 1, ("wrong_type", "user.phone"): 1}
     assert parsed.adjusted.counts() == told, "not of the record whose key is refused"
-
-
-def test_what_is_left_out_is_named_as_columns_are() -> None:
-    value = value_of("avro", {"schema": json.dumps(AVRO), "registry": {"url": "http://r:1"}}, drop=["id", "more"])
-    schema = value.row_schema
-    assert schema is not None
-    assert [one.name for one in schema.columns] == ["number"]
-    assert [one.name for one in schema.as_written.columns] == ["id"]
-    assert schema.as_written.as_written == schema.as_written
-    rows, _ = rows_and_refused(value, [encoded(AVRO, VALUE | {"more": 3}, 7)])
-    assert rows == [{"number": 1}]
-
-
-def test_what_is_hidden_is_named_as_columns_are() -> None:
-    value = value_of(mask=[{"fields": ["id.user"], "keepLast": 1}])
-    rows, _ = rows_and_refused(value, [json.dumps(VALUE).encode(), b'{"id": 1, "user": null}'])
-    assert rows == [{"number": 1, "id": {"id": 5, "user": "***0"}}, {"number": 1, "id": None}]
-
-
-def test_folders_are_of_columns() -> None:
-    output = OutputSpec.model_validate({"jsonl": {}, "partitionBy": [{"field": "id.user"}]})
-    value = value_of()
-    records = batch([Record(0, 0, None, json.dumps(VALUE).encode())])
-    assert layout_of(output, value.parser, value.row_schema).assign(records).paths == ["user=030"]

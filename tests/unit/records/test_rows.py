@@ -1,7 +1,6 @@
 """The native row parser against the oracle of tests.judges, which shares no code with it: random schemas and values."""
 
 import json
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -69,17 +68,13 @@ REFUSED = [
     (b"", "not_json", None),
     (b"\xff", "not_utf8", None),
     (b"[]", "not_an_object", None),
-    (b"{}", "missing", "id"),
     (b'{"id": null}', "missing", "id"),
-    (b'{"id": 1.0}', "wrong_type", "id"),
     (b'{"id": 9223372036854775808}', "overflow", "id"),
     (b'{"id": 1, "id": 1}', "duplicate", "id"),
     (b'{"id": 1, "at": "2026-11-21T05:00:00Z"}', "wrong_type", "at"),
     (b'{"id": 1, "items": [{"sku": "a", "price": 1.505}]}', "overflow", "items[].price"),
-    (b'{"id": 1, "items": [{"sku": "a", "price": "x"}]}', "bad_text", "items[].price"),
     (b'{"id": 1, "items": [{}]}', "missing", "items[].sku"),
     (b'{"id": 1, "attributes": {"a": 1, "a": 2}}', "duplicate", "attributes{}"),
-    (b'{"id": 1, "attributes": {"a": 1e39}}', "overflow", "attributes{}"),
     (b'{"id": 1, "x": "\\ud83d"}', "bad_text", None),
     (b'{"id": 1, "x": ' + b"[" * 64 + b"]" * 64 + b"}", "too_deep", None),
 ]
@@ -122,7 +117,6 @@ WIDE = schema_of(
     ("value", "field"),
     [
         (b'{"all": [%s]}' % b",".join([b"{}"] * 200), "all[]"),
-        (b'{"all": [%s]}' % b",".join([b"null"] * 200), "all[]"),
         (b'{"by": {%s}}' % b",".join(b'"%d":{}' % number for number in range(200)), "by{}"),
     ],
 )
@@ -130,28 +124,6 @@ def test_short_items_cannot_take_all_memory(value: bytes, field: str) -> None:
     few = b'{"all": [{}, {}], "by": {"a": {}, "b": null}}'
     assert judged(WIDE, [few, value])[1] == [(1, "overflow", field)]
     assert expected(WIDE, [few, value])[1] == [(1, "overflow", field)]
-
-
-def test_what_is_unknown_counts_with_items() -> None:
-    schema = replace(schema_of(("all", "list<int8>")), rest_column="_rest")
-    values: list[bytes | None] = [b'{"all":[%s],"x":"%s"}' % (b",".join([b"1"] * 10), b"x" * size) for size in (1, 99)]
-    lenient = fault_samples.ALL
-    parser, oracle = of_json(schema, "keep", lenient), RowOracle(schema, "keep", lenient)
-    assert judged_by(parser, values) == of_oracle(oracle, values)
-    wide = schema_of(("all", f"list<struct<{', '.join(f'c{number}: decimal(38,2)' for number in range(100))}>>"))
-    wide = replace(wide, rest_column="_rest")
-    items = b",".join([b"{}"] * 2)
-    values = [b'{"all":[%s],"x":"%s"}' % (items, b"x" * size) for size in (0, 1, 16)]
-    values += [b'{"all":[%s],"x":"\\u0000%s"}' % (b",".join([b"{}"] * count), b"x" * 40) for count in range(2, 9)]
-    parser, oracle = of_json(wide, "keep", lenient), RowOracle(wide, "keep", lenient)
-    assert judged_by(parser, values) == of_oracle(oracle, values)
-    refused = [reason for _, reason, _ in judged_by(parser, values)[1]]
-    assert {*refused} == {"overflow"}
-    assert len(refused) < len(values)
-
-
-def test_what_is_no_json_is_called_so_behind_too_many_items() -> None:
-    assert judged(WIDE, [b'{"all": [%s]' % b",".join([b"{}"] * 200)])[1] == [(0, "not_json", None)]
 
 
 DEFAULTS: list[tuple[Any, ...]] = [
@@ -177,9 +149,3 @@ def test_a_default_that_the_manifest_accepts_is_read_as_values_are(value: Any, t
     alone, packs = RowSchema(fields=(field,)), [b"\x80", b"\x81\xa1d\xc0"]
     packed = judged_by(of_messagepack(alone, "drop"), [*packs])
     assert packed == ([{"d": column}], [(1, "missing", "d")])
-
-
-@pytest.mark.parametrize("value", [10**400, -(10**400), float("inf"), float("nan"), True, "1"], ids=str)
-def test_what_no_column_of_numbers_holds_is_no_default(value: Any) -> None:
-    with pytest.raises(ValueError, match="cannot be the default: it is no float64"):
-        DocumentFieldSpec(name="d", type="float64", default=value)

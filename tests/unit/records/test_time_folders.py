@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from logpersister.manifest.blocks.partition_rule import DateRule, OffsetRule, PartitionRule
-from logpersister.records.paths import Granularity, make_layout
-from logpersister.records.time_folders import TimeFolder, TimeFolders, over_at, time_folders
+from logpersister.records.paths import make_layout
+from logpersister.records.time_folders import TimeFolder, TimeFolders, time_folders
 from logpersister.records.type_folders import TypeFolders, folders_by_time
 from tests.unit.manifest.documents import accepted
 
@@ -37,10 +37,8 @@ def at(text: str) -> int:
     [
         (("day",), "dt=2026-11-21", "dt=2026-11-21", "2026-11-22T00:00Z"),
         (("day", "hour"), "dt=2026-11-21/hr=05", "dt=2026-11-21/hr=05", "2026-11-21T06:00Z"),
-        (("hour",), "hr=2026-11-21-23", "hr=2026-11-21-23", "2026-11-22T00:00Z"),
         (("hour", "minute"), "hr=2026-11-21-23/min=59/x=1", "hr=2026-11-21-23/min=59", "2026-11-22T00:00Z"),
         (("year",), "year=2028/month=02", "year=2028", "2029-01-01T00:00Z"),
-        (("month",), "month=2026-12", "month=2026-12", "2027-01-01T00:00Z"),
         (("year", "month"), "year=2028/month=02/x=1", "year=2028/month=02", "2028-03-01T00:00Z"),
     ],
 )
@@ -56,9 +54,7 @@ def test_names_say_when_a_folder_is_over(levels: tuple[str, ...], path: str, fol
         "dt=unknown/hr=unknown",
         "dt=2026-11-21",
         "dt=2026-02-30/hr=01",
-        "dt=2026-11-21/hr=24",
         "dt=9999-12-31/hr=23",
-        "dt=0001-01-01/hr=00",
         "a/b",
     ],
 )
@@ -104,15 +100,6 @@ def test_a_name_before_those_of_all_folders_that_end_later(
     assert layout.before_all(5) == first
 
 
-def test_levels_above_belong_to_the_folder_and_levels_below_do_not() -> None:
-    rules = [PartitionRule(offset=OffsetRule(every=10)), *dates("day"), PartitionRule(offset=OffsetRule(every=5))]
-    found = time_folders(rules)
-    assert found is not None
-    assert (found.above, found.depth) == (1, 2)
-    day = TimeFolder(at("2026-11-22T00:00Z"), "offset=10/dt=2026-11-21")
-    assert found.folder_of("offset=10/dt=2026-11-21/offset=15") == day
-
-
 @pytest.mark.parametrize(
     "rules",
     [
@@ -125,29 +112,6 @@ def test_levels_above_belong_to_the_folder_and_levels_below_do_not() -> None:
 )
 def test_levels_that_do_not_stand_together_are_no_folders_by_time(rules: list[PartitionRule]) -> None:
     assert time_folders(rules) is None
-
-
-@pytest.mark.parametrize(
-    ("zone", "levels", "path", "end"),
-    [
-        ("Europe/Berlin", ("hour",), "hr=2026-10-25-02", "2026-10-25T02:00Z"),  # comes twice
-        ("Europe/Berlin", ("hour",), "hr=2026-10-25-01", "2026-10-25T00:00Z"),
-        ("Europe/Berlin", ("day",), "dt=2026-10-25", "2026-10-25T23:00Z"),  # has 25 hours
-        ("Europe/Berlin", ("day",), "dt=2026-03-29", "2026-03-29T22:00Z"),  # has 23
-        ("Europe/Berlin", ("hour",), "hr=2026-03-29-01", "2026-03-29T01:00Z"),
-        ("Europe/Berlin", ("minute",), "min=2026-10-25-02-15", "2026-10-25T01:16Z"),  # the second time
-        ("America/Sao_Paulo", ("day",), "dt=2018-11-03", "2018-11-04T03:00Z"),  # the next day begins at 01:00
-        ("America/Sao_Paulo", ("day",), "dt=2018-02-17", "2018-02-18T03:00Z"),  # 23:00 comes twice
-        ("Australia/Lord_Howe", ("hour",), "hr=2026-04-05-01", "2026-04-04T15:30Z"),  # half an hour comes twice
-        ("Pacific/Apia", ("day",), "dt=2011-12-29", "2011-12-30T10:00Z"),  # the 30th was left out
-        ("Asia/Kolkata", ("hour",), "hr=2026-11-21-05", "2026-11-21T00:30Z"),
-        ("Europe/Berlin", ("year", "month"), "year=2026/month=03", "2026-03-31T22:00Z"),  # is an hour shorter
-    ],
-)
-def test_where_clocks_are_set(zone: str, levels: tuple[str, ...], path: str, end: str) -> None:
-    found = folders(*levels, zone=zone).folder_of(path)
-    assert found is not None
-    assert datetime.fromtimestamp(found.end / 1000, UTC) == datetime.fromisoformat(end)
 
 
 def paths_of(rules: list[PartitionRule], instants: list[int]) -> list[str]:
@@ -196,11 +160,6 @@ def test_the_last_folder_that_is_over(zone: str, granularity: str, hours: int) -
         assert instant - hours * HOUR_MS < end <= instant
         assert found.last_end(end) == end
         assert found.last_end(end - 1) < end
-
-
-def test_nothing_is_over_at_its_beginning() -> None:
-    assert over_at(0, "UTC") == 0
-    assert folders("day").granularity is Granularity.DAY
 
 
 def test_each_type_has_folders_of_its_own() -> None:

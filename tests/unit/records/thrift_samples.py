@@ -211,7 +211,7 @@ def _members(schema: Schema, fields: tuple[Field, ...], *, distinct: bool = Fals
     return build()
 
 
-_I8, _DEEP = Kind("i8"), Kind("list", inner=(Kind("map", inner=(Kind("i8"), Kind("set", inner=(Kind("bool"),)))),))
+_DEEP = Kind("list", inner=(Kind("map", inner=(Kind("i8"), Kind("set", inner=(Kind("bool"),)))),))
 _unknown = st.sampled_from(
     [
         (Kind("bool"), True),

@@ -16,11 +16,6 @@ def schema(document: object, *references: object) -> Schema:
 GEO = {"type": "record", "name": "Geo", "namespace": "com.acme", "fields": [{"name": "lat", "type": "double"}]}
 
 
-def test_a_schema_without_references_stays_as_it_is() -> None:
-    text = '{"type": "record",  "name": "R", "fields": []}'
-    assert KINDS["avro"].self_contained(Schema(text, "AVRO")) == text
-
-
 def test_a_type_is_written_where_it_is_first_named() -> None:
     order = {
         "type": "record",
@@ -36,18 +31,6 @@ def test_a_type_is_written_where_it_is_first_named() -> None:
     assert first == GEO
     assert second == ["null", "com.acme.Geo"]
     assert third == {"type": "array", "items": "Geo"}
-
-
-def test_what_references_refer_to_comes_with_them() -> None:
-    place = {
-        "type": "record",
-        "name": "Place",
-        "namespace": "org.other",
-        "fields": [{"name": "at", "type": "com.acme.Geo"}],
-    }
-    visit = {"type": "record", "name": "Visit", "fields": [{"name": "where", "type": "org.other.Place"}]}
-    written = json.loads(KINDS["avro"].self_contained(schema(visit, GEO, place)))
-    assert written["fields"][0]["type"]["fields"][0]["type"] == GEO
 
 
 def test_a_name_of_no_namespace_is_not_taken_for_one_of_the_namespace_around_it() -> None:

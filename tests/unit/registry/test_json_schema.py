@@ -16,11 +16,6 @@ def schema(name: str = "", *references: Schema, **document: Any) -> Schema:
     return Schema(json.dumps(document), "JSON", references, name)
 
 
-def test_a_schema_without_references_is_its_own_text() -> None:
-    text = '{ "properties": {"a": true} }'
-    assert KINDS["json"].self_contained(Schema(text, "JSON")) == text
-
-
 def test_references_are_found_by_their_names_and_by_their_own_ones() -> None:
     country = schema("country.json", type="string")
     place = schema(

@@ -21,10 +21,6 @@ def imported(text: str, name: str) -> Schema:
     return Schema(text, "PROTOBUF", name=name)
 
 
-def test_a_schema_that_imports_nothing_stays_as_it_is() -> None:
-    assert KINDS["protobuf"].self_contained(Schema(VISIT, "PROTOBUF")) == VISIT
-
-
 def test_a_file_counts_once_whoever_brings_it() -> None:
     """Some serializers register the files of google/protobuf, too; and two files may import versions of a third."""
     references = (

@@ -8,10 +8,6 @@ import pytest
 
 from logpersister.manifest.revisions.revision import (
     OutputSchema,
-    output_schema_of,
-    resource_of,
-    revision_of,
-    with_output_schema,
 )
 from logpersister.manifest.secrets import Secrets
 from logpersister.registry import RegistryError, RegistrySchemas, Schema, SubjectVersion, open_schemas
@@ -105,18 +101,6 @@ def test_the_latest_version_or_the_one_that_is_named(client: FakeSubjects) -> No
     assert [(one.name, one.required, one.default) for one in columns.columns] == [("id", True, None), ("at", True, "0")]
 
 
-def test_its_document_needs_to_ask_nobody_and_differs_from_others_in_the_schema_only(client: FakeSubjects) -> None:
-    client.subjects = {"clicks-value": versions(V1, V2)}
-    found = schemas(client)
-    own = revision_of(accepted(BY_REGISTRY), "1").document
-    pinned = [with_output_schema(own, OutputSchema(number, text)).document for number, text in ((1, V1), (2, V2))]
-    assert [output_schema_of(one) for one in pinned] == [OutputSchema(1, V1), found.current("clicks")]
-    schema = resource_of(pinned[1]).spec.row_schema
-    assert schema is not None
-    assert not schema.asks_registry
-    assert len(schema.columns) == 2
-
-
 @pytest.mark.parametrize(
     ("schema", "told"),
     [
@@ -191,14 +175,6 @@ def test_a_version_must_read_all_since_the_one_before(client: FakeSubjects) -> N
     assert found.unreadable("clicks", found.current("clicks"), before) == told
 
 
-def test_an_older_version_must_read_the_newer_ones_that_were_used(client: FakeSubjects) -> None:
-    client.subjects = {"clicks-value": versions(V1, V2, record(at="long"))}
-    found = schemas(client, version=1)
-    assert found.unreadable("clicks", found.current("clicks"), OutputSchema(2, V2)) is None
-    told = found.unreadable("clicks", found.current("clicks"), OutputSchema(3, record(at="long")))
-    assert told == "of version 3, id: it is required, has no default, and is not in the writer's schema"
-
-
 def test_it_says_which_versions_before_it_cannot_read(client: FakeSubjects) -> None:
     text = record(id="string", at="long")
     client.subjects = {"clicks-value": versions(text, V1, record(id="long", at="long"))}
@@ -214,12 +190,6 @@ def test_it_says_which_versions_before_it_cannot_read(client: FakeSubjects) -> N
     assert first == "it is registered as JSON, not as Avro"
     client.subjects["clicks-value"] = versions(text, *[V1] * MOST_EARLIER, V2)
     assert found.unreadable_before("clicks", found.current("clicks")) == {}, "only so many are asked for"
-
-
-def test_glue_is_not_asked_for_earlier_versions(client: FakeSubjects) -> None:
-    client.subjects = {"clicks": versions(record(id="string"), V1)}
-    found = schemas(client, url="glue://eu-central-1")
-    assert found.unreadable_before("clicks", found.current("clicks")) == {}
 
 
 def test_columns_and_versions_of_json_schema(client: FakeSubjects) -> None:
@@ -259,11 +229,6 @@ def test_columns_and_versions_of_json_schema(client: FakeSubjects) -> None:
     client.subjects["clicks-value"] = versions(V1)
     with pytest.raises(RegistryError, match="it is registered as AVRO, not as JSON Schema"):
         found.current("clicks")
-
-
-def test_in_glue_a_schema_is_named_like_its_topic(client: FakeSubjects) -> None:
-    client.subjects = {"clicks": versions(V1)}
-    assert schemas(client, url="glue://eu-central-1").current("clicks") == OutputSchema(1, V1)
 
 
 def test_a_login_is_read_anew_when_it_is_refused(client: FakeSubjects) -> None:

@@ -11,7 +11,7 @@ from logpersister.manifest.secrets import Secrets
 from logpersister.registry import Registries, RegistryError, RegistryWriters, Schema
 from logpersister.registry.client import RegistryClient
 from logpersister.registry.errors import RegistryErrorKind, failure
-from logpersister.registry.writers import ASKED_AGAIN_SECONDS, FEW, GLUE_PACE, SPARED, Pace, pace_of
+from logpersister.registry.writers import ASKED_AGAIN_SECONDS, GLUE_PACE, SPARED, Pace, pace_of
 from logpersister.values.avro.rows import fingerprint
 from logpersister.values.reading.writers import NO_ID, WriterSchema
 from tests.clock import Clock
@@ -120,40 +120,6 @@ def test_the_next_task_asks_again_and_does_not_wait(writers: RegistryWriters, cl
     assert time.pauses == [ASKED_AGAIN_SECONDS]
 
 
-def test_what_is_remembered_and_asked_is_bounded(
-    writers: RegistryWriters, client: FakeClient, time: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("logpersister.registry.writers.MOST_ABSENT", 100)
-    time.now += ASKED_AGAIN_SECONDS
-    first = range(10, 10 + FEW)
-    assert writers.schemas(first) == unknown(*first)
-    assert writers.schemas(first) == unknown(*first)
-    assert sorted(client.asked) == [*first]
-    for begin in range(1000, 1000 + 100 * FEW, FEW):
-        writers.schemas(range(begin, begin + FEW))
-    assert len(client.asked) == 101 * FEW
-    assert sum(time.pauses) == pytest.approx(101 * FEW / Pace().questions - 1, abs=0.01)
-    assert writers.schemas(first) == unknown(*first)
-    assert len(client.asked) == 102 * FEW, "too long ago to be remembered"
-
-
-def test_many_are_asked_at_once(client: FakeClient) -> None:
-    writers = RegistryWriters(lambda: client)
-    writers.schemas([1])
-    client.known |= dict.fromkeys(range(100, 200), client.known[1])
-    assert writers.schemas(range(100, 200)) == dict.fromkeys(range(100, 200), KNOWN)
-    assert sorted(client.asked) == [1, *range(100, 200)]
-
-
-def test_an_id_that_comes_a_little_late_is_known(client: FakeClient, time: Clock) -> None:
-    def sleep(_: float) -> None:
-        client.known[7] = Schema('"int"', "AVRO")
-
-    assert RegistryWriters(lambda: client, clock=time, sleep=sleep).schemas([7]) == {
-        7: WriterSchema('"int"', kind="avro")
-    }
-
-
 @pytest.mark.parametrize("kind", ["unreachable", "timeout", "unauthorized", "throttled", "rejected", "other"])
 def test_a_registry_that_fails_says_nothing_of_an_id(
     writers: RegistryWriters, client: FakeClient, time: Clock, kind: RegistryErrorKind
@@ -188,10 +154,6 @@ def test_a_login_that_is_refused_is_read_anew(client: FakeClient, time: Clock) -
     time.now += SPARED.first
     assert writers.schemas([1]) == {1: KNOWN}
     assert (client.closed, renewed.closed) == (True, False)
-
-
-def test_a_manifest_that_names_no_registry_has_none() -> None:
-    assert Registries(Secrets({})).of(accepted({})) is None
 
 
 def test_the_secret_of_a_registry_must_be_there() -> None:
@@ -232,14 +194,6 @@ INT, LONG = '"int"', '{"type": "record", "name": "a.R", "fields": [{"name": "n",
 OF_INT, OF_LONG = 0x7275D51A3F395C8F, fingerprint(LONG)
 
 
-def test_a_registry_that_is_away_is_not_reached(client: FakeClient) -> None:
-    writers = RegistryWriters(lambda: client)
-    writers.reach()
-    client.error = "unreachable"
-    with pytest.raises(RegistryError, match="it fails"):
-        writers.reach()
-
-
 def subject_of(*schemas: Schema) -> FakeSubjects:
     """Return a registry of one subject."""
     return FakeSubjects({"orders-value": dict(enumerate(schemas, 1))})
@@ -269,13 +223,6 @@ def test_a_new_version_is_found_when_its_fingerprint_comes(time: Clock) -> None:
     registry.begin()
     assert registry.of_subject("orders-value").schemas([OF_LONG]) == {OF_LONG: WriterSchema(LONG, kind="avro")}
     assert client.asked == [None, 1, None, None, 2]
-
-
-def test_a_subject_that_is_not_there_judges_nothing(time: Clock) -> None:
-    client = subject_of(Schema(INT, "AVRO"))
-    writers = RegistryWriters(lambda: client, clock=time, sleep=time.sleep).of_subject("order-value")
-    with pytest.raises(RegistryError, match="it fails"):
-        writers.schemas([OF_INT])
 
 
 def test_glue_is_asked_less() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.storage.parts import MAX_PART_SIZE, MAX_PARTS, MIB, PIECE, SMALL, Part, PartBody, part_size
+from logpersister.storage.parts import MAX_PART_SIZE, MAX_PARTS, MIB, PIECE, SMALL, Part, part_size
 from tests.examples import examples
 
 SETTINGS = examples(50)
@@ -42,25 +42,6 @@ def test_large_buffers_are_not_copied_and_small_ones_are_joined() -> None:
     assert pieces[1][0] == 9
 
 
-def test_bodies_are_sent_in_pieces_so_that_time_outs_mean_stalls() -> None:
-    body = PartBody([memoryview(bytes(3 * PIECE + 1))])
-    assert [len(piece) for piece in body] == [PIECE, PIECE, PIECE, 1]
-
-
-def test_a_body_is_a_file_where_clients_need_one() -> None:
-    body = PartBody([memoryview(b"abc"), memoryview(b"de")])
-    assert body.read(1) == b"abc"
-    assert body.tell() == 3
-    assert body.read() == b"de"
-    assert body.read() == b""
-    assert body.read(10) == b""
-    assert body.seek(0, 2) == 5
-    assert body.seek(-2, 1) == 3
-    assert body.read(None) == b"de"
-    with pytest.raises(ValueError, match="inside a piece"):
-        body.seek(1)
-
-
 @pytest.mark.parametrize("first", [5 * MIB, 16 * MIB, 512 * MIB, MAX_PART_SIZE])
 def test_parts_grow_so_that_the_largest_object_fits_while_memory_stays_small(first: int) -> None:
     sizes = [part_size(number, first) for number in range(1, MAX_PARTS + 1)]
@@ -72,9 +53,3 @@ def test_parts_grow_so_that_the_largest_object_fits_while_memory_stays_small(fir
         assert size <= max(first, total // 480)
         total += size
     assert set(sizes[:5_000]) == {first}, "R2 takes parts of one size only"
-
-
-@pytest.mark.parametrize("number", [0, MAX_PARTS + 1])
-def test_more_parts_than_s3_takes_are_refused(number: int) -> None:
-    with pytest.raises(ValueError, match=r"S3 takes 10000: lower upload\.maxBytes"):
-        part_size(number, 5 * MIB)

@@ -73,12 +73,6 @@ def test_it_ends_when_there_is_no_progress() -> None:
     assert len(client.asked) == READ_RETRIES + 1
 
 
-def test_an_object_that_is_not_there() -> None:
-    with pytest.raises(StorageError) as failed:
-        next(opened(Client()).read("none"))
-    assert failed.value.code == "NoSuchKey"
-
-
 def test_an_object_that_is_not_read_to_its_end() -> None:
     client = Client(None)
     reading = opened(client).read("a")

@@ -49,10 +49,6 @@ def test_ranges_without_rows_are_passed_over_with_those_that_have_some() -> None
     assert decided(none[0], view=elsewhere).moved, "it has no file of any table"
 
 
-def test_it_begins_where_its_first_receipt_does() -> None:
-    assert decided(portion(50, 60)).held == {CLICKS: {0: 60}}
-
-
 def test_a_hole_stops_its_partition_and_no_other() -> None:
     found = decided(
         *(portion(5, 9), portion(12, 15), portion(15, 17), portion(0, 3, partition=1)),
@@ -94,8 +90,3 @@ def test_a_skip_that_was_taken_back_in_part_is_no_overlap() -> None:
 def test_receipts_are_of_the_table_and_its_partitions() -> None:
     assert reasons(decided(replace(portion(0, 5), table="before"))) == ["other-table"]
     assert reasons(decided(replace(portion(0, 5), spec_id=3))) == ["partition-spec"]
-
-
-def test_a_snapshot_is_bounded() -> None:
-    found = decided(*(portion(n, n + 1) for n in range(9)), most=4)
-    assert (starts(found), found.held) == ([0, 1, 2, 3], {CLICKS: {0: 4}})

@@ -16,7 +16,7 @@ from logpersister.storage.receipts import NO_TYPE
 from logpersister.tables.bindings import Bindings
 from logpersister.tables.columns import TableColumns, columns_by_type
 from logpersister.tables.errors import TableError
-from tests.unit.tables.samples import FIELDS, Documents, manifest, manifest_of_types
+from tests.unit.tables.samples import Documents, manifest, manifest_of_types
 
 REVISION = revision_of(manifest(), "1.0")
 OF_TYPES = revision_of(manifest_of_types({"names": ["order", "refund"]}, {"pattern": "^x", "folder": "y"}), "1.0")
@@ -135,19 +135,6 @@ def test_a_topic_whose_table_is_somebody_elses_is_stored_without_one_until_it_ge
     assert world.bindings.without_table("clicks") == {}
 
 
-def test_other_columns_are_asked_for_anew() -> None:
-    world = World()
-    world.asked()
-    world.asked(revision=revision_of(manifest([*FIELDS, {"name": "new", "type": "bool"}]), "1.0"))
-    assert (len(world.opened), len(world.documents)) == (2, 2)
-
-
-def test_topics_of_one_revision_have_tables_of_their_own() -> None:
-    world = World()
-    world.asked()
-    assert (world.asked(topic="orders"), len(world.opened), len(world.documents)) == (BINDING, 2, 2)
-
-
 def test_a_catalog_that_stands_still_delays_no_topic_whose_note_is_there() -> None:
     world = World()
     world.asked()
@@ -188,17 +175,6 @@ def test_what_fails_is_told_and_asked_again_later(error: TableError, refused: se
     assert (world.asked(), world.bindings.refused) == (BINDING, set())
 
 
-def test_another_schema_is_not_refused_for_the_one_before() -> None:
-    world = World()
-    world.errors[NO_TYPE] = TableError("schema", "no")
-    assert (world.asked(), world.bindings.refused) == (None, {"clicks"})
-    world.errors.clear()
-    other = revision_of(manifest([*FIELDS, {"name": "new", "type": "bool"}]), "1.0")
-    assert world.bindings.bound("clicks", other) is None
-    assert world.bindings.refused == set(), "it is being asked for"
-    assert (world.asked(revision=other), world.bindings.refused) == (BINDING, set())
-
-
 def test_a_damaged_note_is_no_note() -> None:
     world = World()
     world.asked()
@@ -209,13 +185,6 @@ def test_a_damaged_note_is_no_note() -> None:
     [error] = again.take_errors().values()
     assert isinstance(error, StorageError)
     assert "is not the note of a table" in str(error)
-
-
-def test_a_revision_has_the_binding_in_it() -> None:
-    bound = with_table(REVISION.document, BINDING)
-    assert bound.hash != REVISION.hash
-    assert table_of(bound.document) == BINDING
-    assert table_of(REVISION.document) is None
 
 
 # tables of types
@@ -283,11 +252,3 @@ def test_one_table_that_does_not_answer_is_left_out_once_another_one_does() -> N
     world.errors.clear()
     world.time += 100
     assert world.types() == {*TYPES}
-
-
-def test_a_type_that_is_declared_later_is_asked_for_alone() -> None:
-    world = World(OF_TYPES)
-    world.types()
-    entries = {"names": ["order", "refund", "later"]}, {"pattern": "^x", "folder": "y"}
-    assert world.types(revision=revision_of(manifest_of_types(*entries), "1.0")) == {"order", "refund", "later", "y"}
-    assert world.opened[3:] == ["later"]

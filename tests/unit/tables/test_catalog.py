@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from pyiceberg.catalog import Catalog
-from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.schema import Schema
 from pyiceberg.transforms import DayTransform
 from pyiceberg.types import LongType, NestedField, StringType, TimestamptzType
@@ -72,24 +71,6 @@ def test_it_is_created_once_with_the_columns_of_files_and_folders(catalog: Catal
     assert made.properties["write.delete.isolation-level"] == "snapshot"
 
 
-def test_the_time_of_the_newest_snapshot_is_known(catalog: Catalog, table: IcebergTable) -> None:
-    assert table.load().view.at is None
-    append(table, (0, 5))
-    snapshot = catalog.load_table(NAME).current_snapshot()
-    assert snapshot is not None
-    assert table.load().view.at == snapshot.timestamp_ms
-
-
-def test_a_table_has_the_properties_of_the_manifest(catalog: Catalog) -> None:
-    chosen = {"write.target-file-size-bytes": "1", "write.merge.isolation-level": "serializable"}
-    table_in(catalog, properties=chosen).ensure(columns())
-    made = catalog.load_table(NAME)
-    assert made.properties["write.target-file-size-bytes"] == "1"
-    assert made.properties["write.merge.isolation-level"] == "serializable", "ours are defaults"
-    assert made.properties["write.update.isolation-level"] == "snapshot"
-    assert made.metadata.format_version == 2
-
-
 def test_columns_are_added_and_widened_and_nothing_else(catalog: Catalog) -> None:
     table = table_in(catalog)
     before = table.ensure(columns())
@@ -122,9 +103,7 @@ def test_a_table_that_must_be_there_is_not_created(catalog: Catalog) -> None:
     ("own", "other"),
     [
         ({}, {"topic": "orders"}),
-        ({}, {"group": "others"}),
         ({}, {"type_": "order"}),
-        ({"type_": "order"}, {}),
         ({"type_": "order"}, {"type_": "refund"}),
     ],
 )
@@ -239,26 +218,6 @@ def test_a_rollback_is_seen_and_asked_about(catalog: Catalog, table: IcebergTabl
     assert live(table).total() == 2
 
 
-def test_the_whole_table_rolled_back_is_seen_and_rolling_forward_mends_it(
-    catalog: Catalog, table: IcebergTable
-) -> None:
-    catalog.load_table(NAME).append(_nothing(catalog))  # somebody else's first snapshot
-    append(table, (0, 5))
-    real = catalog.load_table(NAME)
-    first, second = (snapshot.snapshot_id for snapshot in real.snapshots())
-    real.manage_snapshots().rollback_to_snapshot(first).commit()
-    with pytest.raises(TableError, match="was rolled back"):
-        held_by(table.load().view)
-    catalog.load_table(NAME).manage_snapshots().set_current_snapshot(second).commit()
-    assert held_by(table.load().view) == held(5)
-
-
-def test_snapshots_of_others_lie_over_ours(catalog: Catalog, table: IcebergTable) -> None:
-    append(table, (0, 5))
-    catalog.load_table(NAME).append(_nothing(catalog))
-    assert held_by(table.load().view) == held(5)
-
-
 def test_a_table_that_was_made_anew_is_another_one(catalog: Catalog) -> None:
     table = table_in(catalog)
     before = table.ensure(columns())
@@ -267,20 +226,3 @@ def test_a_table_that_was_made_anew_is_another_one(catalog: Catalog) -> None:
         table.load()
     assert reason(error) == "no-table"
     assert table.ensure(columns()).uuid != before.uuid
-
-
-def _nothing(catalog: Catalog) -> Any:
-    return catalog.load_table(NAME).schema().as_arrow().empty_table()
-
-
-def test_a_conflict_of_the_catalog_is_one_of_ours(
-    catalog: Catalog, table: IcebergTable, monkeypatch: pytest.MonkeyPatch
-) -> None:
-
-    def refuses(*_: Any) -> None:
-        raise CommitFailedException("somebody else")
-
-    monkeypatch.setattr(catalog, "commit_table", refuses)
-    with pytest.raises(TableError) as error:
-        append(table, (0, 5))
-    assert reason(error) == "conflict"

@@ -13,7 +13,7 @@ from logpersister.backoff import PartlyFailedError
 from logpersister.report.tables import TablesReport
 from logpersister.storage.errors import StorageError
 from logpersister.tables import duty as duty_module
-from logpersister.tables.duty import LONGEST_KEPT, TableDuty, TableListener
+from logpersister.tables.duty import TableDuty, TableListener
 from logpersister.tables.errors import TableError
 from tests.model.tables import TOPIC, SimulatedTable, World, duty_of
 
@@ -39,23 +39,8 @@ def stored(world: World, *ranges: tuple[int, int], generation: int = 1) -> None:
     world.seen.clear()
 
 
-def duty(world: World, generation: int = 1, second: SimulatedTable | None = None, **of: Any) -> TableDuty:
-    """Return what appends, from generation 2 on perhaps to a `second` table."""
-    return duty_of(world, generation=generation, second=second, **of)
-
-
-def test_ranges_that_come_meanwhile_have_time_until_the_next_snapshot() -> None:
-    world = calm()
-    ends = iter(range(1, 50))
-
-    def positions(topic: str) -> Any:
-        end = next(ends)
-        stored(world, (end - 1, end))
-        return world.positions(topic)
-
-    tested = duty(world, positions=positions)
-    assert (tested.perform(TOPIC), world.commits, world.documents) == (1.0, 1, {})
-    assert (tested.perform(TOPIC), world.commits, world.documents) == (1.0, 2, {})
+def duty(world: World, generation: int = 1, **of: Any) -> TableDuty:
+    return duty_of(world, generation=generation, **of)
 
 
 def test_a_backlog_is_appended_at_once_and_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,32 +51,6 @@ def test_a_backlog_is_appended_at_once_and_piece_by_piece(monkeypatch: pytest.Mo
     duty(world).perform(TOPIC)
     world.check_end()
     assert world.commits == 3
-
-
-def test_what_receipts_say_of_columns_is_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duty_module, "READ_AT_ONCE", 2)
-    monkeypatch.setattr(duty_module, "MOST_STATISTICS", 3)
-    world = calm()
-    stored(world, *((n, n + 1) for n in range(8)))
-    for document in world.documents.values():
-        document["files"][0]["columns"] = {"1": {"size": 1, "values": 1}}
-    duty(world).perform(TOPIC)
-    world.check_end()
-    assert world.commits == 2
-
-
-def test_what_a_lower_generation_has_left_goes_into_its_own_table() -> None:
-    world = calm()
-    stored(world, (0, 5))
-    second = SimulatedTable(world, "", suffix="_2")
-    stored(world, (0, 3), (3, 5), generation=2)
-    for document in world.documents.values():
-        if document["generation"] == 2:
-            document["table"] = second.uuid
-    duty(world, 2, second).perform(TOPIC)
-    assert (world.head and world.head.files) == ("1-0-0",)
-    assert (second.head and second.head.files) == ("2-0-0", "2-0-3")
-    assert not world.documents
 
 
 def test_a_higher_generation_is_the_remedy_for_a_hole() -> None:
@@ -204,35 +163,6 @@ def failure(tested: TableDuty) -> PartlyFailedError:
     return raised.value
 
 
-def test_only_tables_with_new_rows_get_a_snapshot_and_a_receipt_stays_for_the_others() -> None:
-    world = of_types("a", "b", "c")
-    tested = duty(world)
-    stored_of(world, (0, "a b"), (1, "a"), (2, "a b"))
-    tested.perform(TOPIC)
-    assert [world.tables[name].commits for name in "abc"] == [1, 1, 0]
-    assert (held_at(world, "a"), held_at(world, "b"), len(world.documents)) == (30, 30, 3)
-    stored_of(world, (3, "a"))
-    tested.perform(TOPIC)
-    assert [world.tables[name].commits for name in "abc"] == [2, 1, 0]
-    stored_of(world, (4, "c"))
-    tested.perform(TOPIC)
-    assert held_at(world, "c") == 50, "each receipt before says that there were no rows"
-    assert len(world.documents) == 2, "those that all three hold are deleted"
-
-
-def test_sparse_tables_move_once_in_a_while_so_that_receipts_can_go() -> None:
-    world = of_types("a", "b")
-    tested = duty(world)
-    stored_of(world, *((number, "a") for number in range(5)))
-    tested.perform(TOPIC)
-    world.time += LONGEST_KEPT / 2
-    tested.perform(TOPIC)
-    assert (world.tables["b"].commits, len(world.documents)) == (0, 5)
-    world.time += LONGEST_KEPT
-    tested.perform(TOPIC)
-    assert (world.tables["b"].commits, held_at(world, "b"), world.documents) == (1, 50, {})
-
-
 def test_sparse_tables_move_when_too_many_receipts_are_kept_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(duty_module, "MOST_KEPT", 4)
     world = of_types("a", "b")
@@ -261,17 +191,6 @@ def test_a_table_that_fails_stops_no_other_and_is_told() -> None:
     broken.fails = None
     assert tested.perform(TOPIC) == 1.0
     assert (held_at(world, "b"), len(broken.head.files if broken.head else ())) == (30, 2)
-
-
-def test_a_catalog_that_is_away_is_not_asked_for_each_table() -> None:
-    world = of_types(*(f"t{number}" for number in range(20)))
-    tested = duty(world)
-    stored_of(world, (0, " ".join(world.types)))
-    for table in world.tables.values():
-        table.fails = TableError("unavailable", f"{table.name} does not answer")
-    failure(tested)
-    failure(tested)
-    assert sorted(table.loads for table in world.tables.values()) == [0] * 18 + [1, 1], "one, and then another one"
 
 
 def test_a_type_that_was_removed_with_its_table_is_given_up() -> None:
@@ -306,32 +225,3 @@ def test_rows_that_were_stored_without_their_table_are_a_gap_and_no_others() -> 
     world.tables["b"].gaps = "0:20-30"
     mended.perform(TOPIC)
     assert held_at(world, "b") == 40
-
-
-def test_receipts_of_a_table_of_the_whole_topic_are_not_those_of_its_types() -> None:
-    world = of_types("a", "")
-    stored_of(world, (0, "a"))
-    world.store(0, 1, 10, 20, [""])
-    world.commit(0, 1, 20)
-    world.tables[""].fails = TableError("other-table", "no")
-    assert str(failure(duty(world, types=lambda _: frozenset("a")))) == "no"
-    assert world.tables["a"].commits == 1
-
-
-def test_what_waits_for_a_person_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = of_types("a", "b")
-    tested = duty(world)
-    stored_of(world, *((number, "a b") for number in range(8)))
-    world.tables["b"].fails = TableError("no-table", "no")
-    failure(tested)
-    read: list[str] = []
-    get = World.get_json
-
-    def reads(self: World, key: str) -> Any:
-        read.append(key)
-        return get(self, key)
-
-    monkeypatch.setattr(World, "get_json", reads)
-    stored_of(world, (8, "a"))
-    failure(tested)
-    assert len(read) == 1

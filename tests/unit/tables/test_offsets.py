@@ -36,10 +36,6 @@ def test_offsets_are_those_of_the_nearest_snapshot_of_ours() -> None:
     assert held_by(view(others(1))) == {}
 
 
-def test_ours_may_expire_below_others() -> None:
-    assert held_by(view(others(5), others(4), last=LAST)) == HELD
-
-
 @pytest.mark.parametrize(
     "ancestors",
     [
@@ -68,12 +64,6 @@ def test_a_rollback_is_accepted_once() -> None:
     assert held_by(view(behind, accepted, last=last_text({OURS: {0: 9}}, 400, 4), accepted="200")) == {OURS: {0: 9}}
     with pytest.raises(TableError, match="was rolled back"):
         held_by(view(behind, accepted, last=last_text({OURS: {0: 12}}, 500, 5), accepted="200"))
-
-
-def test_a_table_may_be_emptied_on_purpose() -> None:
-    with pytest.raises(TableError, match=r"logpersister\.accepted to none"):
-        held_by(view(last=LAST))
-    assert held_by(view(last=LAST, accepted="none")) == HELD
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}x", '{"x/y": {"0": 1}}', '{"1/y": 5}', '{"1/y": {"0": "x"}}'])

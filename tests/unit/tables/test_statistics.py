@@ -99,15 +99,6 @@ def test_times_beyond_microseconds_have_no_bound() -> None:
     assert "upper" not in one
 
 
-def test_seconds_are_milliseconds_in_files() -> None:
-    at = pa.array([5]).cast(pa.timestamp("s", "UTC"))
-    sink = io.BytesIO()
-    schema = with_field_ids(pa.schema([pa.field("at", at.type)]), {"at": 1})
-    pq.write_table(pa.Table.from_arrays([at], schema=schema), sink, version="2.6")
-    [one] = column_statistics(pq.read_metadata(sink), schema, {"at": 1}).values()
-    assert int.from_bytes(base64.b64decode(one["lower"]), "little") == 5_000_000
-
-
 @pytest.mark.parametrize(
     ("text", "upper"),
     [("\ud7ff" * 20, "\ud7ff" * 15 + "\ue000"), ("a" * 15 + "\U0010ffff" * 2, "a" * 14 + "b"), ("z" * 16, "z" * 16)],

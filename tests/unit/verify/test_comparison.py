@@ -24,11 +24,8 @@ def test_numbers_that_are_none_are_the_same(one: object, other: object) -> None:
     ("one", "other"),
     [
         ((nan,), (inf,)),
-        ((nan,), (None,)),
         ((nan, 1), (nan, 2)),
-        ([nan], [nan, nan]),
         ({"a": nan}, {"b": nan}),
-        ({"a": nan}, [nan]),
     ],
 )
 def test_others_are_not(one: object, other: object) -> None:

@@ -98,16 +98,6 @@ def test_offsets_that_no_object_has(
     assert {one.generation for one in findings} == {1}
 
 
-def test_silence_behind_records_that_are_left_out_is_still_told() -> None:
-    examination = examine(evidence(SIDES, committed(300)))
-    omissions = Omissions(lambda batch: np.ones(batch.num_rows, np.bool_))
-    findings = explain(examination, Log(120, silent_from=160), omissions)
-    assert [(one.kind, one.start, one.end) for one in findings] == [
-        (Kind.LEFT_OUT, 100, 160),
-        (Kind.UNEXPLAINED, 160, 200),
-    ]
-
-
 @pytest.mark.parametrize(
     ("log", "log_start", "expected"),
     [
@@ -210,27 +200,6 @@ def test_late_records_that_a_replay_leaves_out_are_found_by_the_horizon_that_had
         seen = evidence(SIDES, committed(300), replays=noted)
         findings = explain(examine(seen), Log(110, 120), Omissions(of_replayed=omissions))
         assert [one.kind for one in findings] == [Kind.LEFT_OUT]
-
-
-def test_which_records_a_revision_leaves_out() -> None:
-    shape: dict[str, Any] = {
-        "spec.value": {
-            "json": {"fields": [{"name": "n", "type": "int64"}, {"name": "s", "type": "string"}]},
-            "hash": {"fields": ["s"], "secretName": "none"},
-        },
-        "spec.quarantine": {"keepValue": True},
-        "spec.output": {"parquet": {}, "partitionBy": [{"field": "s", "prefix": "of="}]},
-        "spec.keep": [{"field": "n", "atLeast": 2}, {"header": "env", "absent": True}],
-    }
-    values = [b'{"n": 1}', b'{"n": 2}', b"{", b'{"n": 3}', None]
-    rows = [Record(offset, 0, None, value) for offset, value in enumerate(values)]
-    records = with_headers(batch(rows), [[], [], [], [(b"env", b"x")]])
-    writing = Writing(accepted(shape).spec, lambda _: None)  # the key of the hash is nowhere, and not needed
-    assert leaves_out(writing.judging)(records).tolist() == [True, False, False, True, True]
-    types = {"key": True, "entries": [{"names": ["a"], "action": "drop"}, {"names": ["b"]}]}
-    dropping = Writing(accepted({"spec.types": types}).spec, lambda _: None)
-    keys = with_headers(batch([Record(offset, 0, key, b"x") for offset, key in enumerate([b"a", b"b", b"c"])]))
-    assert leaves_out(dropping.judging)(keys).tolist() == [True, False, False]
 
 
 def test_which_records_a_revision_leaves_out_or_has_put_into_quarantine() -> None:

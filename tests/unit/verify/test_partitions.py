@@ -16,10 +16,6 @@ def found(values: Sequence[str], noted: Sequence[str] = (), is_due: Callable[[st
     return list(partition_findings("clicks", folders, registered, is_due=is_due))
 
 
-def test_folders_and_partitions_that_agree() -> None:
-    assert found("0123") == []
-
-
 def test_a_folder_that_is_no_partition_is_found_with_one_of_its_objects() -> None:
     one, other = found("01", noted=["dt=3"])
     assert (one.kind, one.key, one.start, one.is_problem) == (Kind.NOT_REGISTERED, "clicks/dt=2/2", 2, False)

@@ -2,8 +2,6 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +17,7 @@ from logpersister.tables.columns import table_columns
 from logpersister.tables.live_rows import LiveRows
 from logpersister.verify import table_rows
 from logpersister.verify.findings import Finding, Kind
-from logpersister.verify.table_rows import FileColumns, RowsResult, StoredRange, TableRows, adapted, folder_values
+from logpersister.verify.table_rows import FileColumns, RowsResult, StoredRange, TableRows, folder_values
 from logpersister.verify.writing import Writing
 from tests.unit.pipeline.fakes import FakeRead
 from tests.unit.records.batches import batch_of
@@ -130,29 +128,6 @@ def kinds(findings: Sequence[Finding]) -> list[tuple[Kind, int]]:
     return [(one.kind, one.start) for one in findings]
 
 
-def test_late_rows_have_the_values_of_their_own_folder(catalog: Catalog) -> None:
-    """They are found where the promise of their range has put them."""
-    output = OUTPUT | {"partitionBy": [{"date": {"granularity": "day"}}]}
-    of_days = manifest(FIELDS, output=output, finish={"late": "folder"})
-    columns = table_columns(of_days)
-    table = catalog.create_table("lake.days", columns.schema)
-    rows = [row | {"dt": "2023-11-14"} for row in rows_of(0, 20)]
-    append(table, rows)
-    stored = StoredRange(
-        Range(CLICKS, 0, 20),
-        1,
-        {"_late/dt=2023-11-14": len(rows)},
-        {"_late/dt=2023-11-14": ("2023-11-14",)},
-        Writing(of_days.spec, lambda _: None),
-        FileColumns(columns.files, ids(table), columns.folders),
-        horizon=int(datetime(2023, 11, 15, tzinfo=UTC).timestamp() * 1000),
-    )
-    result = compared(table, [stored])
-    assert (result.findings, result.compared) == ([], len(rows))
-    unexpected = compared(table, [replace(stored, horizon=None)])
-    assert {one.kind for one in unexpected.findings} == {Kind.TWICE_IN_TABLE}, "none of them is in that path"
-
-
 @pytest.mark.parametrize("chunk", [7, 20_000])
 def test_each_record_in_one_row_is_well_whoever_wrote_the_files(
     table: Table, monkeypatch: pytest.MonkeyPatch, chunk: int
@@ -188,13 +163,6 @@ def test_deleted_rows_and_folders_that_are_not_those_of_the_record_are_found(tab
     assert len(found) == 1 + len(rows_of(20, 30))
 
 
-def test_many_wrong_rows_are_told_in_few_lines(table: Table) -> None:
-    append(table, rows_of(0, 1))
-    found = compared(table, ranges(90, table=table)).findings
-    assert len(found) == table_rows.MOST_FINDINGS + 1
-    assert f"{len(rows_of(0, 90)) - table_rows.MOST_FINDINGS} more rows" in found[-1].message
-
-
 def test_two_generations_in_one_table_have_a_row_each(table: Table) -> None:
     append(table, rows_of(0, 30))
     both = [*ranges(30, table=table), *ranges(12, 30, table=table, generation=2)]
@@ -217,43 +185,3 @@ def test_rows_whose_records_kafka_has_no_more_are_counted(table: Table) -> None:
     assert compared(table, stored, first=1, end=0).not_in_kafka == len(rows_of(0, 30)), (
         "there is no such topic any more"
     )
-
-
-def test_columns_that_cannot_be_compared_are_told(table: Table) -> None:
-    append(table, rows_of(0, 10))
-    columns = FileColumns(COLUMNS.files, {**ids(table), "id": 99}, COLUMNS.folders)
-    [found] = compared(table, [replace(ranges(10, table=table)[0], columns=columns)]).findings
-    assert (found.kind, "cannot be compared with what was stored" in found.message) == (Kind.UNREADABLE, True)
-
-
-def test_rows_that_do_not_say_of_which_record_they_are_can_be_counted(table: Table) -> None:
-    append(table, rows_of(0, 10))
-    append(table, [row | {"kafka_offset": None} for row in rows_of(20, 25)])
-    assert LiveRows(table).without_place() == len(rows_of(20, 25))
-    assert LiveRows(table).has_places
-
-
-def test_values_are_the_same_in_wider_types() -> None:
-    """Also behind nulls, and of slices."""
-    cases: list[tuple[pa.DataType, pa.DataType, list[Any]]] = [
-        (pa.large_string(), pa.string(), ["a", None]),
-        (pa.list_(pa.int64()), pa.list_(pa.int32()), [[1, None], None, [], [2]]),
-        (
-            pa.map_(pa.string(), pa.float64()),
-            pa.map_(pa.string(), pa.float32()),
-            [[("a", 1.5)], None, [], [("b", None)]],
-        ),
-        (
-            struct(b=pa.list_(struct(c=pa.int64(), d=pa.string())), a=pa.int64()),
-            struct(b=pa.list_(struct(c=pa.int8()))),
-            [{"b": [{"c": 1}, None]}, None, {"b": None}],
-        ),
-    ]
-    for wide, narrow, values in cases:
-        array: Any = pa.array([values[0], *values], wide)
-        assert adapted(array.slice(1), narrow).to_pylist() == values
-        assert adapted(array.slice(1), narrow).type == narrow
-    with pytest.raises(KeyError):
-        adapted(pa.array([{"a": 1}]), struct(b=pa.int64()))
-    with pytest.raises(pa.ArrowException):
-        adapted(pa.array([1 << 40]), pa.int32())

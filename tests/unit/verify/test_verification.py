@@ -4,7 +4,6 @@ from logpersister.group.answers import Answer, TopicDescription
 from logpersister.plan.intents import CommittedOffset, UnknownMetadataError
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.verify.evidence import StoredObject
-from logpersister.verify.findings import Kind
 from logpersister.verify.verification import Commits, TopicResult, Verification, VerifiedGroup
 from tests.unit.verify.samples import CLICKS, GROUP, ID, committed, pending, stored_object
 from tests.unit.verify.test_missing_offsets import Log
@@ -35,11 +34,9 @@ class Offsets:
         return {topic: TopicDescription(ID, {0: 1}) for topic in topics}
 
 
-def verify(
-    offsets: Offsets, objects: list[StoredObject], *, partitions: int = 1, log: Log | None = None
-) -> TopicResult:
+def verify(offsets: Offsets, objects: list[StoredObject]) -> TopicResult:
     group = VerifiedGroup(GROUP, 1, from_earliest=True)
-    return Verification(group, offsets, log or Log(), lambda _: objects, []).topic(CLICKS.topic, partitions)
+    return Verification(group, offsets, Log(), lambda _: objects, []).topic(CLICKS.topic, 1)
 
 
 def test_totals_of_a_clean_topic() -> None:
@@ -48,21 +45,10 @@ def test_totals_of_a_clean_topic() -> None:
     assert (result.problems, result.notes, result.errors) == (0, 0, [])
 
 
-def test_problems_and_notes_are_counted() -> None:
-    result = verify(Offsets(committed(300), committed(300)), OBJECTS, log=Log(250))
-    assert [finding.kind for finding in result.findings] == [Kind.MISSING]
-    assert (result.problems, result.notes) == (1, 0)
-
-
 def test_what_is_promised_and_not_committed_is_counted() -> None:
     result = verify(Offsets(pending(0, 100), pending(0, 100, 250)), [])
     assert (result.pending, result.begun, result.objects, result.findings) == (250, 1, 0, [])
     assert verify(Offsets(pending(0, 100), committed(200)), OBJECTS).pending == 0
-
-
-def test_a_topic_that_kafka_no_longer_has() -> None:
-    result = verify(Offsets(None, None), OBJECTS, partitions=0)
-    assert [finding.kind for finding in result.findings] == [Kind.UNCOMMITTED]
 
 
 def test_what_cannot_be_asked_is_an_error_and_never_clean() -> None:

@@ -43,7 +43,6 @@ def facts_of(
     *,
     group: str,
     generation: int = 1,
-    horizon: int | None = None,
 ) -> ObjectFacts:
     """Return what an object of these records says of itself."""
     checksum = PayloadChecksum()
@@ -62,7 +61,6 @@ def facts_of(
         tombstones=sum(row.value is None for row in records),
         checksum=checksum.text(),
         payload=checksum.sizes,
-        horizon=horizon,
     )
 
 
@@ -167,7 +165,6 @@ class FakeGroup:
         *bounds: Offset,
         partition: TopicPartition = CLICKS,
         since: Offset = 0,
-        horizon: int | None = None,
         **facts: Any,
     ) -> list[str]:
         """Store the ranges between these boundaries, and commit the last one; return the names of the objects."""
@@ -178,7 +175,7 @@ class FakeGroup:
                 if start <= row.offset < end:
                     inside.setdefault(self.folder(row), []).append(row)
             for path, found in inside.items():
-                said = facts_of(partition, start, end, found, group=self.name, horizon=horizon, **facts)
+                said = facts_of(partition, start, end, found, group=self.name, **facts)
                 keys.append(self.store.put(path, said))
         self.progress.commit(partition, bounds[-1], since=since, **facts)
         return keys

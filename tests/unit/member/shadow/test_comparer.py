@@ -104,70 +104,6 @@ def test_what_is_in_quarantine_is_compared_with_the_rest(in_folders: bool, most:
     assert "of the stable group" in report.examples[0].message
 
 
-@pytest.mark.parametrize("most", [1_000, 3], ids=["listed", "guessed"])
-def test_a_folder_and_that_of_its_late_records_are_one(most: int) -> None:
-    """Only one of the groups finishes folders, and has finished one between two ranges."""
-    scene = Scene(in_folders=True)
-    scene.comparer = Comparer(
-        compared_group(scene.stable, in_folders=True, most=most, has_late_folders=True),
-        compared_group(scene.shadow, in_folders=True),
-        lambda: scene.owned,
-        same_layout=True,
-    )
-    scene.stable.persist(ALL, 0, 10)
-    scene.stable.folder = lambda row: parity(row) if row.offset % 2 else f"_late/{parity(row)}"
-    scene.stable.persist(ALL, 10, 20, 21, 22, 40, horizon=7)
-    scene.shadow.persist(ALL, 0, 20, 40)
-    report = scene.compare_new()
-    assert (report.error, report.figures.differences, report.figures.records) == (None, 0, Both(40, 40))
-
-    scene.stable.folder = lambda row: "_late/p=1"
-    scene.stable.persist(ALL, 40, 50, horizon=7)
-    scene.shadow.persist(ALL, 40, 50)
-    assert scene.compare_new().figures.differences == 1, "half of them belong into another folder"
-
-
-def test_totals_are_compared_where_a_group_puts_late_records_into_quarantine() -> None:
-    scene = Scene(in_folders=True)
-    scene.comparer = Comparer(
-        compared_group(scene.stable, in_folders=True, has_quarantine=True),
-        compared_group(scene.shadow, in_folders=True),
-        lambda: scene.owned,
-        same_layout=True,
-        quarantines_late=True,
-    )
-    scene.stable.folder = lambda row: "_quarantine" if row.offset % 5 == 0 else parity(row)
-    scene.stable.persist(ALL, 0, 20, 40, horizon=7)
-    scene.shadow.persist(ALL, 0, 20, 40)
-    figures = scene.compare_new().figures
-    assert (figures.differences, figures.records, figures.checksums_compared) == (0, Both(40, 40), 0)
-
-    scene.stable.persist(ALL, 40, 50, horizon=7)
-    scene.shadow.persist([row for row in ALL if row.offset != 45], 40, 50)
-    assert scene.compare_new().figures.differences == 1
-
-
-@pytest.mark.parametrize("refusing", ["stable", "shadow"])
-def test_a_parser_that_comes_or_goes_makes_no_difference(refusing: str) -> None:
-    """Only one side looks for a quarantine, and has one: ranges of good and bad records, of good and of bad ones."""
-    scene = Scene(same_layout=False)
-    stable = compared_group(scene.stable, in_folders=False, has_quarantine=refusing == "stable")
-    shadow = compared_group(scene.shadow, in_folders=False, has_quarantine=refusing == "shadow")
-    scene.comparer = Comparer(stable, shadow, lambda: scene.owned, same_layout=False)
-    group = scene.stable if refusing == "stable" else scene.shadow
-    group.folder = lambda row: "_quarantine" if row.offset in {3, 7, *range(20, 30)} else ""
-    for one in (scene.stable, scene.shadow):
-        one.persist(ALL, 0, 10, 20, 30, since=0)
-    report = scene.compare_new()
-    assert (report.error, report.figures.differences) == (None, 0)
-    assert report.figures.records == Both(30, 30)
-    assert report.figures.objects == (Both(4, 3) if refusing == "stable" else Both(3, 4))
-
-    scene.stable.persist(ALL, 30, 40, since=0)
-    scene.shadow.persist([row for row in ALL if row.offset != 35], 30, 40, since=0)
-    assert scene.compare_new().figures.differences == 1
-
-
 def test_the_shadow_begins_where_the_stable_group_is_and_goes_as_far() -> None:
     scene = Scene()
     scene.stable.persist(ALL, 0, 40)
@@ -179,18 +115,6 @@ def test_the_shadow_begins_where_the_stable_group_is_and_goes_as_far() -> None:
     scene.stable.progress.log_ends = {ORDERS: 9}
     scene.compare_new()
     assert scene.targets == {CLICKS: 60, ORDERS: 7}, "what the stable group does not store is stored once"
-
-
-def test_a_target_stays_until_it_is_reached() -> None:
-    """So that a slow shadow meets the boundaries of a stable group that goes on and on."""
-    scene = Scene()
-    scene.stable.persist(ALL, 0, 40)
-    scene.shadow.persist(ALL, 0, 0)
-    for shadow, stable, target in ((0, 40, 40), (30, 60, 40), (40, 70, 70), (65, 90, 70)):
-        scene.stable.progress.commit(CLICKS, stable)
-        scene.shadow.progress.commit(CLICKS, shadow)
-        scene.compare_new()
-        assert scene.targets[CLICKS] == target
 
 
 cuts = st.lists(st.integers(1, 99), max_size=8).map(lambda inner: sorted({0, 100, *inner}))
@@ -286,16 +210,6 @@ def test_among_too_many_folders_those_of_the_shadow_are_looked_at() -> None:
             assert report.error == "topic clicks: more than 20 objects would have to be listed at each look"
 
 
-def test_a_shadow_that_stores_nothing_is_found_out_among_too_many_folders() -> None:
-    scene = Scene(in_folders=True, most=20)
-    scene.stable.folder = lambda row: f"dt=2026-11-{row.offset // 50 + 1:02d}/hr={row.offset // 10 % 5}"
-    scene.stable.persist(rows(*range(1_000)), *range(0, 1_001, 5), since=0)
-    scene.shadow.persist([], 985, 1_000, since=985)
-    report = scene.compare_new()
-    assert (report.figures.records, report.figures.differences) == (Both(15, 0), 3)
-    assert scene.stable.store.listed < 30
-
-
 def test_a_topic_that_cannot_be_looked_at_does_not_hinder_others() -> None:
     scene = Scene()
     scene.stable.persist(ALL, 0, 10)
@@ -325,17 +239,6 @@ def test_partitions_take_their_figures_with_them_and_bring_them_back() -> None:
     assert scene.compare_new() == before
 
 
-def test_where_the_stable_group_began_later_both_are_compared_from_a_common_begin() -> None:
-    scene = Scene()
-    scene.shadow.persist(ALL, 0, 10, 25, 40, since=0)
-    scene.stable.persist(ALL, 10, 20, 40, since=10)
-    report = scene.compare_new()
-    assert (report.figures.records, report.figures.differences) == (Both(30, 30), 0)
-    scene.shadow.persist(ALL, 40, 50, since=0)
-    scene.stable.persist(ALL[:45], 40, 50, since=10)
-    assert scene.compare_new().figures.differences == 1
-
-
 def test_foreign_objects_and_other_generations_do_not_count() -> None:
     scene = Scene()
     scene.stable.persist(ALL, 0, 10)
@@ -344,10 +247,3 @@ def test_foreign_objects_and_other_generations_do_not_count() -> None:
     FakeGroup("backup", scene.stable.store).persist(ALL, 0, 10, generation=7)
     report = scene.compare_new()
     assert (report.figures.records, report.figures.differences) == (Both(10, 10), 0)
-
-
-def test_what_an_earlier_generation_promised_counts_until_it_is_stored() -> None:
-    scene = Scene()
-    scene.stable.persist(ALL, 0, 10, generation=7)
-    scene.shadow.persist(ALL, 0, 10)
-    assert scene.compare_new().figures.records == Both(10, 10)

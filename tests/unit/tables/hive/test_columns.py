@@ -1,13 +1,13 @@
-"""What types are in Hive's words, by format, and by which classes engines read files."""
+"""What types are in Hive's words, by format."""
 
 from typing import Any
 
 import pytest
 
-from logpersister.manifest.blocks.output import FORMATS, Format
+from logpersister.manifest.blocks.output import Format
 from logpersister.manifest.rules.hive_types import hive_type
 from logpersister.schemas.types import parse_type
-from logpersister.tables.hive.columns import CLASSES, columns_of
+from logpersister.tables.hive.columns import columns_of
 from tests.unit.tables.hive.fakes import BY_DAY, manifest
 
 
@@ -15,11 +15,8 @@ from tests.unit.tables.hive.fakes import BY_DAY, manifest
     ("type_", "parquet", "avro", "jsonl", "orc"),
     [
         ("int8", "tinyint", "int", "tinyint", "tinyint"),
-        ("int64", "bigint", "bigint", "bigint", "bigint"),
-        ("float32", "float", "float", "float", "float"),
         ("decimal(10,2)", "decimal(10,2)", "decimal(10,2)", "decimal(10,2)", "decimal(10,2)"),
         ("binary[base64]", "binary", "binary", "string", "binary"),
-        ("date", "date", "date", "date", "date"),
         ("time[us]", None, None, "string", None),
         ("timestamp[ms]", "timestamp", "timestamp", "string", "timestamp"),
         ("timestamp[us]", "timestamp", None, "string", "timestamp"),
@@ -48,10 +45,6 @@ def test_a_type_in_hives_words(
             assert hive_type(parse_type(type_), file_format) == expected
 
 
-def test_every_format_is_read_by_some_classes() -> None:
-    assert set(CLASSES) == {*FORMATS} - {"kafka", "archive"}, "whose records no table has"
-
-
 @pytest.mark.parametrize(
     ("output", "expected"),
     [
@@ -78,13 +71,3 @@ def test_columns_of_values_as_they_are(output: dict[str, Any], expected: list[tu
 def test_columns_of_rows_are_in_lower_case_and_folders_are_beside_them() -> None:
     found = columns_of(manifest())
     assert (found.files, found.folders) == ((("userid", "bigint"), ("at", "timestamp")), ("dt",))
-
-
-def test_the_note_of_columns_depends_on_all_that_a_table_is_checked_for() -> None:
-    one = columns_of(manifest())
-    others = [
-        columns_of(manifest(output={"avro": {}, "partitionBy": BY_DAY})),
-        columns_of(manifest(output={"parquet": {}})),
-        columns_of(manifest(value={"json": {"fields": [{"name": "userId", "type": "int32"}]}})),
-    ]
-    assert len({one.digest("a.b"), one.digest("a.c"), *(other.digest("a.b") for other in others)}) == 5

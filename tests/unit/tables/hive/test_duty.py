@@ -118,15 +118,6 @@ def test_a_folder_is_noted_once_per_process() -> None:
     assert len(world.bucket.written) == 2
 
 
-def test_a_path_whose_note_would_have_too_long_a_name_delays_no_rows() -> None:
-    world = World()
-    long = "a=" + "b" * 240
-    world.bucket.prefix = "p" * 700
-    keys = [object_key(world.bucket.prefix, TOPIC, f"{long}", 1, 0, 0, "")]
-    FolderNotes(world.store, "g" * 60).note([WrittenObject(key, 1, 1) for key in keys])
-    assert world.bucket.written == []
-
-
 def test_every_crash_leaves_what_the_next_one_needs() -> None:
     """Killed before and after each write and each request, one after the other."""
     for killed_at in range(40):
@@ -176,16 +167,6 @@ def test_a_metastore_that_is_away_delays_registration_only() -> None:
     assert (world.locations(), world.notes()) == (set(DAYS[:3]), [])
 
 
-def test_columns_that_do_not_fit_keep_no_folders_away() -> None:
-    world = World()
-    world.duty().perform(TOPIC)
-    world.resource = manifest(value={"json": {"fields": [{"name": "userId", "type": "string"}]}})
-    world.store_in(DAYS[0])
-    with pytest.raises(TableError, match="has column userid as bigint, and files have string"):
-        world.duty().perform(TOPIC)
-    assert world.locations() == {DAYS[0]}
-
-
 def test_a_dropped_table_is_made_anew_with_all_its_folders() -> None:
     world = World()
     world.store_in(*DAYS[:3])
@@ -214,23 +195,6 @@ def test_what_is_refused_is_told_and_stays_noted() -> None:
     world.metastore.refused.clear()
     duty.perform(TOPIC, last=True)
     assert (world.locations(), world.notes()) == (set(DAYS[:6]), [])
-
-
-def test_what_takes_long_is_done_in_several_attempts() -> None:
-    world = World(manifest(output=DEEP))
-    world.put(*(f"{day}/offset={number}" for day in DAYS for number in range(0, 100, 10)))
-
-    def slow(call: str) -> None:
-        world.time += 30 if call == "add_partitions" else 0
-
-    world.metastore.before = slow
-    duty = world.duty()
-    assert [duty.perform(TOPIC) for _ in range(2)] == [0.0, 60.0]
-    assert len(world.locations()) == 300
-    assert world.metastore.calls.count("partitions") == 1, "the second attempt goes on where the first one stood"
-    world.store_in(*(f"{day}/offset={number}" for day in DAYS for number in range(1000, 1140, 10)))
-    assert [duty.perform(TOPIC, last=True) for _ in range(2)] == [0.0, 60.0]
-    assert (len(world.locations()), world.notes()) == (720, [])
 
 
 class TestFinished:
@@ -263,14 +227,6 @@ class TestFinished:
         world.finish(DAYS[0], 2, "offset=0/a", "offset=0/b", "offset=10/a", "offset=20/a")
         duty.perform(TOPIC, last=True)
         assert f"{DAYS[0]}/offset=20" in world.locations()
-
-    def test_folders_that_were_finished_before_the_table_came(self) -> None:
-        world = self.world(**DEEP)
-        world.finish(DAYS[0], 1, "offset=0/a")
-        world.bucket.documents = {key: one for key, one in world.bucket.documents.items() if "/untold/" not in key}
-        world.put(f"{DAYS[1]}/offset=0")
-        world.duty().perform(TOPIC)
-        assert world.locations() == {f"{DAYS[0]}/offset=0"}
 
     def test_a_change_to_first_objects_registers_the_rest(self) -> None:
         world = self.world()

@@ -1,6 +1,5 @@
 """Glue's API as moto answers it. moto ignores the version of a table, so its compare-and-set is not tested here."""
 
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -99,40 +98,3 @@ def test_what_glue_says_is_told_with_a_reason(code: str, reason: str, monkeypatc
         metastore.table(*NAME)
     assert failed.value.reason == reason
     assert ("print-policy" in str(failed.value)) is (reason == "unauthorized")
-
-
-def test_a_partition_that_glue_refuses_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = table_of()
-    table.ensure(columns_of(manifest()))
-    metastore = GlueMetastore("eu-west-1", None, None)
-    told = {"PartitionValues": ["a"], "ErrorDetail": {"ErrorCode": "InvalidInputException", "ErrorMessage": "too long"}}
-    there = {"PartitionValues": ["b"], "ErrorDetail": {"ErrorCode": "AlreadyExistsException"}}
-
-    def create(PartitionInputList: list[Any], **_: Any) -> Any:  # noqa: N803 - its name
-        of = [one["Values"] for one in PartitionInputList]
-        return {"Errors": [one for one in (told, there) if one["PartitionValues"] in of]}
-
-    monkeypatch.setattr(metastore._client, "batch_create_partition", create)
-    partitions = [Partition((value,), f"dt={value}") for value in "abc"]
-    refused = replace(table, metastore=metastore).add(table.load(None), partitions)
-    assert list(refused) == [partitions[0]]
-    assert "too long" in refused[partitions[0]]
-
-
-def test_a_missing_region_is_told() -> None:
-    assert "AWS_DEFAULT_REGION" not in os.environ
-    with pytest.raises(TableError, match="specify a region"):
-        GlueMetastore(None, None, None)
-
-
-def test_the_catalog_of_another_account_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    metastore = GlueMetastore("eu-west-1", None, None, "123456789012")
-    asked: list[Any] = []
-
-    def answer(**arguments: Any) -> Any:
-        asked.append(arguments)
-        return {"Table": {}}
-
-    monkeypatch.setattr(metastore._client, "get_table", answer)
-    metastore.table(*NAME)
-    assert asked[0]["CatalogId"] == "123456789012"

@@ -5,8 +5,6 @@ from typing import Any
 
 import pytest
 
-from logpersister.manifest.revisions.revision import revision_of
-from logpersister.manifest.revisions.table_binding import with_table
 from logpersister.tables.errors import TableError
 from logpersister.tables.hive.columns import HiveColumns, columns_of
 from logpersister.tables.hive.folders import Partition
@@ -43,13 +41,6 @@ def test_a_table_is_made_over_the_folder_of_its_topic_and_gets_new_columns() -> 
     metastore.calls.clear()
     made(metastore)
     assert metastore.calls == ["table"], "columns that files no longer have stay"
-
-
-def test_files_say_nothing_of_their_table() -> None:
-    resource = manifest()
-    document = revision_of(resource, "1").document
-    binding = topic_of(resource, FakeMetastore()).table.ensure(columns_of(resource))
-    assert with_table(document, binding) == revision_of(resource, "1")
 
 
 @pytest.mark.parametrize(
@@ -110,29 +101,6 @@ def test_columns_that_others_have_taken_away_at_the_same_moment_are_added_again(
     lost = 100
     with pytest.raises(TableError, match="others change it again and again"):
         made(metastore, value={"json": {"fields": [*WIDE, {"name": "newer", "type": "bool"}]}})
-
-
-def test_a_conflict_is_tried_again() -> None:
-    metastore = FakeMetastore()
-    made(metastore)
-    conflicts = [TableError("conflict", "somebody was faster")]
-
-    def conflict(call: str) -> None:
-        if call == "change" and conflicts:
-            raise conflicts.pop()
-
-    metastore.before = conflict
-    made(metastore, value=WIDER)
-    assert "new" in metastore.tables[NAME].columns
-
-
-def test_a_table_that_was_dropped_is_made_again_where_its_columns_are_known() -> None:
-    metastore, resource = FakeMetastore(), manifest()
-    table = topic_of(resource, metastore).table
-    with pytest.raises(TableError, match="is created with the next records of the topic") as failed:
-        table.load(None)
-    assert failed.value.reason == "no-table"
-    assert table.load(columns_of(resource)).location == "s3a://logs/raw/clicks"
 
 
 def test_a_partition_that_is_refused_keeps_no_other_away() -> None:
