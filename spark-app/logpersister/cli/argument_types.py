@@ -1,4 +1,4 @@
-"""Types of command-line arguments, and the window of time that several commands have. Loads little."""
+"""Types of command-line arguments, and options that several commands have. Loads little."""
 
 import argparse
 from datetime import datetime
@@ -38,11 +38,16 @@ def moment(text: str) -> int:
     return int(found.timestamp() * 1000)
 
 
+def count(text: str, least: int = 0) -> int:
+    """Parse a whole number, 0 or more."""
+    if not (text.isascii() and text.isdigit()) or int(text) < least:
+        raise argparse.ArgumentTypeError(f'"{text}" is not a whole number, {least} or more')
+    return int(text)
+
+
 def positive(text: str) -> int:
     """Parse a whole number, 1 or more."""
-    if not (text.isascii() and text.isdigit() and int(text)):
-        raise argparse.ArgumentTypeError(f'"{text}" is not a whole number, 1 or more')
-    return int(text)
+    return count(text, 1)
 
 
 def size(text: str) -> int:
@@ -65,14 +70,13 @@ def words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",")]
 
 
-def count(text: str) -> int:
-    """Parse a whole number, 0 or more."""
-    if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f'"{text}" is not a whole number, 0 or more')
-    return int(text)
-
-
-def window(command: argparse.ArgumentParser, *, since: str, until: str) -> None:
-    """Add the options ``--from`` and ``--to``, with a help text for each."""
+def window(command: argparse.ArgumentParser, *, since: str, until: str, has_end: bool = False) -> None:
+    """Add the options ``--from`` and ``--to``, with a help text for each. ``has_end``: there must be an end."""
     command.add_argument("--from", dest="since", type=moment, metavar="TIME", help=since)
-    command.add_argument("--to", dest="until", type=moment, metavar="TIME", help=until)
+    command.add_argument("--to", dest="until", type=moment, metavar="TIME", required=has_end, help=until)
+
+
+def topics(command: argparse.ArgumentParser) -> None:
+    """Add the option for some topics of a manifest."""
+    told = "these topics only (default: those of the manifest)"
+    command.add_argument("--topics", type=words, metavar="NAME,…", help=told)

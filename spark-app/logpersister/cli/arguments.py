@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 from logpersister import __version__
 from logpersister.cli import operating_arguments, storing_arguments
-from logpersister.cli.argument_types import count, positive, seconds, window, words
+from logpersister.cli.argument_types import count, positive, seconds, topics, window, words
 
 FRAMINGS: Final = ("confluent", "apicurio", "glue", "singleObject")
 REGISTERED: Final = ("avro", "protobuf", "json")
@@ -126,9 +126,7 @@ def _retrieve(command: argparse.ArgumentParser) -> None:
         since="this time and later ones, rounded down to the begin of a folder (default: all)",
         until="before this time, rounded up to the end of a folder (default: all)",
     )
-    command.add_argument(
-        "--topics", type=words, metavar="NAME,…", help="these topics only (default: those of the manifest)"
-    )
+    topics(command)
     command.add_argument(
         "--folders",
         type=words,

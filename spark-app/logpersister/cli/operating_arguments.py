@@ -4,7 +4,7 @@ import argparse
 from typing import Final
 
 from logpersister.cli import storing_arguments
-from logpersister.cli.argument_types import moment, words
+from logpersister.cli.argument_types import topics, window, words
 
 STATUS: Final = "http://localhost:8080"
 """Where members listen in pods, and ``kubectl port-forward`` with them."""
@@ -29,24 +29,13 @@ def drain(command: argparse.ArgumentParser) -> None:
 
 def delete(command: argparse.ArgumentParser) -> None:
     """Add the options of ``delete``."""
-    command.add_argument(
-        "--from",
-        dest="since",
-        type=moment,
-        metavar="TIME",
-        help="this time and later ones (default: from the first record on)",
+    window(
+        command,
+        since="this time and later ones (default: from the first record on)",
+        until="before this time; folders that are not over by then stay",
+        has_end=True,
     )
-    command.add_argument(
-        "--to",
-        dest="until",
-        type=moment,
-        metavar="TIME",
-        required=True,
-        help="before this time; folders that are not over by then stay",
-    )
-    command.add_argument(
-        "--topics", type=words, metavar="NAME,…", help="these topics only (default: those of the manifest)"
-    )
+    topics(command)
     command.add_argument("--dry-run", action="store_true", help="delete nothing, and say what would be")
     command.add_argument("--yes", action="store_true", help="delete without asking, as scripts do")
 

@@ -4,7 +4,7 @@ import argparse
 import os
 from typing import Final
 
-from logpersister.cli.argument_types import count, patience, positive, size, window, words
+from logpersister.cli.argument_types import count, patience, positive, size, topics, window, words
 
 LOG_FORMATS: Final = ("auto", "console", "json", "logfmt")
 LOG_LEVELS: Final = ("debug", "info", "warning", "error")
@@ -93,9 +93,7 @@ def replay(command: argparse.ArgumentParser) -> None:
         since="records of this time and later ones (default: all that the source has)",
         until="records before this time (default: all that the group has stored)",
     )
-    command.add_argument(
-        "--topics", type=words, metavar="NAME,…", help="these topics only (default: those of the manifest)"
-    )
+    topics(command)
     command.add_argument(
         "--source",
         choices=("auto", "kafka", "backup"),
