@@ -83,7 +83,6 @@ def test_pods_that_are_refused_say_why_and_it_clears_by_itself() -> None:
     assert verdict(plan, "Stalled") == ("False", "Progressing")
 
 
-@pytest.mark.parametrize("component", ["member", "executor"])
 @pytest.mark.parametrize(
     ("reason", "told", "expected"),
     [
@@ -92,13 +91,12 @@ def test_pods_that_are_refused_say_why_and_it_clears_by_itself() -> None:
         ("ImagePullBackOff", PULL, ("True", "ImageUnavailable")),
     ],
 )
-def test_a_pod_that_does_not_start_says_why(reason: str, told: str, expected: tuple[str, str], component: str) -> None:
+def test_a_pod_that_does_not_start_says_why(reason: str, told: str, expected: tuple[str, str]) -> None:
     life = Life()
     life.step()
     (revision,) = life.revisions()
     held_up = pod("clicks-backup-0", revision=revision, containerStatuses=[waiting(reason, "Back-off")])
     held_up["metadata"]["uid"], held_up["spec"] = "77", {"nodeName": "node-1"}
-    held_up["metadata"]["labels"]["app.kubernetes.io/component"] = component
     life.children |= by_reference([held_up])
     plan = life.step(told={"77": told} if told else {})
     assert verdict(plan, "Stalled") == expected

@@ -10,7 +10,6 @@ from tests.unit.kubernetes.samples import (
     Life,
     Running,
     condition,
-    failure,
     lag,
     report,
     resource,
@@ -98,22 +97,6 @@ def test_old_restarts_and_a_probe_that_fails_once_end_no_analysis() -> None:
     assert rollout.life.revisions() == {rollout.old: 3, rollout.new: 1}, "not for long enough"
     plan = rollout.step(2)
     assert verdict(plan, "Reconciling") != ("True", "TryingCanary"), "they all crash, and go on doing so"
-
-
-def test_uploads_that_fail_are_the_canarys_fault_only_when_others_succeed() -> None:
-    rollout = Rollout()
-    rollout.pods(rollout.new, 1, ready=True)
-    rollout.pods(rollout.old, 3, ready=True)
-    canary, other = f"clicks-backup-{rollout.new}-0", f"clicks-backup-{rollout.old}-0"
-    rollout.step(reports={canary: report(), other: report()})
-    soon = (rollout.now + timedelta(minutes=1)).isoformat()
-    rollout.step(1, reports={canary: report([failure(soon)]), other: report([failure(soon)])})
-    plan = rollout.step(2, reports={canary: report([failure(soon)]), other: report([failure(soon)])})
-    assert verdict(plan, "Reconciling") == ("True", "TryingCanary")
-    later = rollout.now.isoformat()
-    rollout.step(4, reports={canary: report([failure(later)] * 3), other: report()})
-    plan = rollout.step(2, reports={canary: report([failure(later)] * 3), other: report()})
-    assert verdict(plan, "Reconciling") == ("True", "RollingBack")
 
 
 def test_the_record_is_read_back_as_it_was_written() -> None:
