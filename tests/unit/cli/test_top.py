@@ -60,13 +60,6 @@ def test_who_answers_and_who_does_not(serve: Serve) -> None:
     assert ask(serve(broken), 5.0).problem == "answers something else"
 
 
-@pytest.mark.parametrize(
-    ("text", "address"), [("localhost:8080", "http://localhost:8080"), ("https://[::1]:8/x", "https://[::1]:8")]
-)
-def test_addresses(text: str, address: str) -> None:
-    assert checked(text) == address
-
-
 @pytest.mark.parametrize("text", ["", "ftp://a", "http://", "http://[::1"])
 def test_what_is_no_address(text: str) -> None:
     with pytest.raises(CommandError, match="is no address; write for example http://localhost:8080"):

@@ -29,70 +29,22 @@ from tests.unit.kubernetes.samples import (
     waiting,
 )
 
-AT_ONCE: Any = {"canary": {"analysis": {"duration": "0s", "minRanges": 0}}}
-
-
-def kinds(documents: Any) -> list[str]:
-    return [document["kind"] for document in documents]
-
-
 # the life of a resource
 
 
 def test_a_new_resource_gets_its_children_in_the_order_of_need() -> None:
     plan = decide(observed())
-    assert kinds(plan.apply) == ["ServiceAccount", "ConfigMap", "Service", "PodDisruptionBudget", "StatefulSet"]
+    made = [one["kind"] for one in plan.apply]
+    assert made == ["ServiceAccount", "ConfigMap", "Service", "PodDisruptionBudget", "StatefulSet"]
     assert verdict(plan, "Ready") == ("False", "MembersNotReady")
     assert verdict(plan, "Reconciling") == ("True", "StartingMembers")
     assert not plan.delete
     assert not plan.events, "that members are not ready at once is no news"
 
 
-def test_it_is_ready_when_all_members_are() -> None:
-    life = Life.running(resource(members=2))
-    plan = life.step(lag=lag())
-    assert verdict(plan, "Ready") == ("True", "MembersReady")
-    assert verdict(plan, "Reconciling") == ("False", "UpToDate")
-    assert verdict(plan, "Stalled")[0] == "False"
-    assert [event.reason for event in plan.events] == ["MembersReady", "WithinTarget"]
-    assert plan.status["members"] == {"desired": 2, "ready": 2, "list": []}
-
-
 def test_labels_and_annotations_of_the_resource_are_not_copied() -> None:
     plan = decide(observed(resource(annotations={"argocd.argoproj.io/tracking-id": "x"})))
     assert "argo" not in str(plan.apply)
-
-
-def test_a_new_revision_takes_over_when_it_is_ready() -> None:
-    life = Life.running(resource(members=2))
-    (old,) = life.revisions()
-    life.change(output={"text": {"compression": "zstd"}}, rollout=AT_ONCE)
-    plan = life.step()
-    assert life.revisions() == {old: 2, plan.status["revision"]: 1}, "both run, in one group"
-    assert verdict(plan, "Reconciling") == ("True", "TryingCanary")
-    assert Reference("ConfigMap", f"clicks-backup-{old}") in life.children, "the old members may still start again"
-    deleted = []
-    for _ in range(8):
-        life.get_ready()
-        deleted += [one.kind for one in life.step().delete]
-    assert life.revisions() == {plan.status["revision"]: 2}
-    assert deleted == ["StatefulSet", "ConfigMap"]
-    assert verdict(life.step(), "Ready")[0] == "True"
-
-
-def test_pause_and_resume() -> None:
-    life = Life.running(resource(members=3))
-    (revision,) = life.revisions()
-    life.annotate(**{"logpersister.dev/paused": "true"})
-    plan = life.step(lag=lag(records=10, seconds=99_999, stuck=(StuckPartition(CLICKS, 10, 9_999),)))
-    assert life.revisions() == {revision: 0}
-    assert verdict(plan, "Paused") == ("True", "Paused")
-    assert verdict(plan, "Ready") == ("False", "Paused")
-    assert verdict(plan, "LagWithinTarget") == ("Unknown", "Paused"), "it is wanted that it grows"
-    assert "Paused" in [event.reason for event in plan.events]
-    life.annotate()
-    life.step()
-    assert life.revisions() == {revision: 3}
 
 
 @pytest.mark.parametrize("during", [{}, {"logpersister.dev/paused": "true"}], ids=["", "then paused"])

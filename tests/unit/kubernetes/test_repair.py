@@ -45,7 +45,6 @@ from tests.unit.kubernetes.samples import (
     NOW,
     Life,
     by_reference,
-    condition,
     failure,
     lag,
     observed,
@@ -53,7 +52,6 @@ from tests.unit.kubernetes.samples import (
     report,
     reported,
     resource,
-    verdict,
     written,
 )
 
@@ -259,30 +257,6 @@ def test_paused_or_without_a_spec_nobody_hangs() -> None:
     found = seen({A: LONG}, {A: STANDS})
     assert cared(found, paused=True).verdict.reason == "Paused"
     assert decide_repair(None, found.own, reported(found), found.lag, hands_off="").verdict.status == "Unknown"
-
-
-def test_a_plan_has_the_restart_in_its_status_but_not_while_members_are_replaced() -> None:
-    life = Life()
-    life.step()
-    (revision,) = life.revisions()
-    name = f"clicks-backup-{revision}-0"
-    (member,) = pods([name])
-    member["metadata"]["labels"]["logpersister.dev/revision"] = revision
-    life.children |= by_reference([member])
-    life.step()
-    known: dict[str, Any] = {"lag": kafka({name: LONG}, owned={name: OWNED[A]}), "reports": {name: STANDS}}
-    plan = life.step(**known)
-    assert verdict(plan, "MembersProgressing") == ("False", "MemberHangs")
-    assert [one.name for one in plan.restart] == [name]
-    assert [one["pod"] for one in plan.status["restarts"]] == [f"{name}-0"]
-    assert [event.reason for event in plan.events].count("MemberRestarted") == 1
-
-    life.resource["status"]["restarts"] = []
-    life.change(output={"text": {"compression": "zstd"}})
-    plan = life.step(**known)
-    assert verdict(plan, "MembersProgressing") == ("False", "MemberHangs")
-    assert "a rollout is in progress" in condition(plan, "MembersProgressing")["message"]
-    assert not plan.restart
 
 
 def leaving(name: str, ended: datetime) -> Document:

@@ -7,11 +7,8 @@ from logpersister_operator.cluster.kinds import Document, Reference
 from logpersister_operator.crd.status_rollout import record_of
 from logpersister_operator.rollout.transitions import Phase
 from tests.unit.kubernetes.samples import (
-    Life,
     Running,
     condition,
-    lag,
-    report,
     resource,
     verdict,
     waiting,
@@ -30,32 +27,6 @@ class Rollout(Running):
         super().__init__(resource(members=3, rollout=rollout))
         self.life.change(**self.changed)
         (self.new,) = self.settle(3).keys() - {self.old}
-
-
-def test_members_of_the_old_and_the_new_revision_are_told_apart_and_a_rollout_is_no_warning() -> None:
-    life = Life.running()
-    life.step()
-    (old,) = life.revisions()
-    life.change(**CHANGED)
-    plan = life.step(lag=lag())
-    (new,) = life.revisions().keys() - {old}
-    assert verdict(plan, "Ready") == ("False", "TryingCanary")
-    assert [event for event in plan.events if event.warning] == [], "it is what was asked for"
-    life.get_ready()
-    plan = life.step(lag=lag())
-    assert condition(plan, "Ready")["message"] == f"1 of 1 member of revision {new} ready; of the old revision 1"
-    assert plan.status["summary"]["members"] == "1/1+1"
-    for one in life.children.values():
-        if one["kind"] == "StatefulSet":
-            one["status"] = one["status"] | {"readyReplicas": 0}
-    plan = life.step(lag=lag())
-    assert verdict(plan, "Ready") == ("False", "MembersNotReady")
-    message = f"0 of 1 member of revision {new} ready; of the old revision none"
-    assert condition(plan, "Ready")["message"] == message
-    waits = report(state="joining", stateMessage="the group waits for the session of a member that ended")
-    plan = life.step(lag=lag(), reports={"clicks-backup-0": waits})
-    said = "; member clicks-backup-0 says: the group waits for the session of a member that ended"
-    assert condition(plan, "Ready")["message"] == message + said
 
 
 def test_a_canary_that_no_node_takes_says_so_after_a_minute_until_one_does() -> None:
