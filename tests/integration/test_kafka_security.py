@@ -318,8 +318,6 @@ def test_a_password_is_rotated_and_a_topic_hidden_under_a_running_member(
         give_password(broker, unique, "second-password")
         scene.workload.write(unique, 10)
         member.wait("the login is refused", lambda: "uthentication failed" in member.tail(400))
-        member.wait("it says so after a minute", lambda: "kafka" in away(member))
-        assert not member.ready()
         write(login, {"username": unique, "password": "second-password"})
 
         scene.group.wait_current(unique, explain=member.tail)
