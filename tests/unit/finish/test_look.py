@@ -116,6 +116,21 @@ def test_a_guess_by_a_field_is_said_and_none_by_the_clock() -> None:
     assert [one.guesses for one in by_clock.look().finished] == [{}]
 
 
+def test_types_are_not_listed_again_and_again_while_a_partition_holds_them_back() -> None:
+    world = World(partitions=2, has_types=True)
+    world.store_new(0, 0.2, 0.3, 0.5, 1.5)
+    world.at(1.5)
+    assert world.look().waiting is not None
+    listings = world.store.listings
+    world.at(1.52)
+    look = world.look()
+    assert look.waiting is not None
+    assert look.reason.startswith("partition 1 has no record of")
+    assert world.store.listings == listings + 1, "that of arrivals"
+    world.produce(1, 1.2)
+    assert hours_later(world, 1.53) == [f"type=order/{hour(0)}"]
+
+
 def by_field(partitions: int = 1) -> World:
     return World(partitions, rules=OF_A_FIELD)
 
