@@ -3,10 +3,8 @@
 import json
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -21,15 +19,13 @@ from tests.chaos import (
     history,
     hive_table,
     late,
-    readings,
     sales,
     table_readers,
     tables,
     witnesses,
 )
 from tests.chaos.check import Problem, Progress, Seen, Stored, TopicPartition, seen_as
-from tests.chaos.compactor import CONFLICTS, NAMESPACE, spark_command
-from tests.chaos.contents import QUARANTINE
+from tests.chaos.compactor import CONFLICTS, NAMESPACE, TABLE, spark_command
 from tests.chaos.folder_watch import FolderWatch
 from tests.chaos.ledger import Ledger
 from tests.chaos.outputs import BUCKET, FILES, TEXT, Output
@@ -76,12 +72,9 @@ class Examination:
         Raises:
             TroubleError: it is not what the producers have written, or too little to prove anything.
         """
-        keeps = self.stage.settings.choices.keeps
-        judges: dict[str, Callable[[Any], Seen]] = {events.TOPIC: partial(events.seen, keeps=keeps)}
+        judges: dict[str, Callable[[Any], Seen]] = {events.TOPIC: events.seen}
         if self.stage.writers is not None:
-            judges[sales.TOPIC] = sales.Judge(self.stage.writers, keeps=keeps).seen
-        if self.stage.readings is not None:
-            judges[readings.TOPIC] = partial(self.stage.readings.seen, keeps=keeps)
+            judges[sales.TOPIC] = sales.Judge(self.stage.writers).seen
         topics = [topic.name for topic in self.stage.settings.topics]
         kafka = witnesses.consumed(self.stage.kafka.bootstrap, topics, judges)
         contradictions = list(self.ledger.contradictions(kafka))
@@ -115,8 +108,7 @@ class Examination:
 
     def _replay(self, output: Output) -> Iterator[str]:
         """Let the replay of the corrected manifest come to its end."""
-        leave_out = self.stage.settings.choices.keeps
-        command = replay_command(self.stage.manifests[output.name], leave_out=leave_out)
+        command = replay_command(self.stage.manifests[output.name])
         for turn in ("last", "another"):
             done = subprocess.run(
                 [*command, "--json"], capture_output=True, text=True, timeout=_REPLAY_SECONDS, check=False
@@ -150,14 +142,8 @@ class Examination:
             yield from self._generations(output, objects, counting)
         if output.name == FILES.name and self.stage.settings.has_backup:
             yield from self._restored(numbers)
-        left_out = Counter(of[0] for of, records in kafka.items() for record in records if record.place is None)
-        numbers["left out"] = left_out.total()
-        self.stage.happened.left_out += left_out[sales.TOPIC]  # of events there are types that are dropped, too
-        for record in (record for of, records in kafka.items() if of[0] == readings.TOPIC for record in records):
-            self.stage.happened.readings += record.content is not None and record.place != QUARANTINE
-            self.stage.happened.refused_readings += record.place == QUARANTINE
         if output.has_table:
-            tell = self._hive_table if self.stage.settings.has_hive else self._iceberg_tables
+            tell = self._hive_table if self.stage.settings.has_hive else self._iceberg_table
             yield from tell(output, kafka, objects, numbers)
             yield from self._folders(output, kafka, objects, numbers)
 
@@ -218,12 +204,13 @@ class Examination:
         self, output: Output, kafka: Kafka, objects: Sequence[Stored], numbers: dict[str, Any]
     ) -> Iterator[Problem]:
         """Examine the partitions, and the rows in them."""
-        stage, ((name, layout),) = self.stage, output.tables.items()
+        stage = self.stage
+        assert output.rows_of_table is not None
         try:
-            found = hive_table.partitions(stage.metastore, NAMESPACE, name)
+            found = hive_table.partitions(stage.metastore, NAMESPACE, TABLE)
             rows = list(
                 hive_table.by_spark(
-                    stage.directory / "hive-reader", stage.metastore, stage.minio, f"{NAMESPACE}.{name}"
+                    stage.directory / "hive-reader", stage.metastore, stage.minio, f"{NAMESPACE}.{TABLE}"
                 )
             )
         except table_readers.UnreadableTableError as error:
@@ -234,33 +221,21 @@ class Examination:
             assert self.folder_watch is not None
             wanted = set(self.folder_watch.seen.successes)
         yield from hive_table.examine_partitions(found, wanted)
-        yield from tables.examine(rows, output.topics[0].name, kafka, layout, "Spark", folders=found)
+        yield from tables.examine(rows, output.topics[0].name, kafka, output.rows_of_table, "Spark", folders=found)
         yield from (Problem("receipt", one, "is left, though everything is committed") for one in self.untold(output))
         stage.happened.partitions = len(found)
         numbers |= {"partitions": len(found), "rows by Spark": len(rows)}
 
-    def _iceberg_tables(
+    def _iceberg_table(
         self, output: Output, kafka: Kafka, _objects: Sequence[Stored], numbers: dict[str, Any]
     ) -> Iterator[Problem]:
         assert self.stage.compactor is not None
-        for name, layout in output.tables.items():
-            told: dict[str, Any] = {}
-            yield from self._iceberg_table(output, name, layout, kafka, told)
-            numbers |= {f"{what} of {name}": number for what, number in told.items()}
-        counts = self.stage.compactor.counts()
-        numbers["compactions"] = "(" + ", ".join(f"{what} {count}" for what, count in counts.items()) + ")"
-        lost = sum(counts.get(what, 0) for what in CONFLICTS)
-        self.stage.happened.conflicts = lost + self.stage.crew.logged("table.conflict")
-
-    def _iceberg_table(
-        self, output: Output, name: str, layout: check.Layout, kafka: Kafka, numbers: dict[str, Any]
-    ) -> Iterator[Problem]:
-        assert self.stage.compactor is not None
-        settings, topic = self.stage.compactor.settings(name), output.topics[0].name
+        assert output.rows_of_table is not None
+        settings, topic = self.stage.compactor.settings(), output.topics[0].name
         try:
             table = table_readers.table_of(settings)
         except NoSuchTableError as error:
-            yield Problem("unreadable", f"table {name}", str(error))
+            yield Problem("unreadable", "table", str(error))
             return
         readers: dict[str, Callable[[], Iterable[tables.LiveRow]]] = {
             "pyiceberg": lambda: table_readers.by_pyiceberg(table),
@@ -272,17 +247,20 @@ class Examination:
             try:
                 rows = list(read())
             except table_readers.READABLE as error:
-                yield Problem("unreadable", f"table {name}, by {reader}", repr(error))
+                yield Problem("unreadable", f"table, by {reader}", repr(error))
                 continue
             numbers[f"rows by {reader}"] = len(rows)
-            yield from tables.examine(rows, topic, kafka, layout, reader)
+            yield from tables.examine(rows, topic, kafka, output.rows_of_table, reader)
         snapshots = table_readers.snapshots_of(table)
         stands = progress(self.stage.kafka.bootstrap, output)
-        of_type = len(output.tables) > 1
-        yield from tables.examine_offsets(snapshots, self.untold(output), topic, stands, of_type=of_type)
+        yield from tables.examine_offsets(snapshots, self.untold(output), topic, stands)
         numbers["snapshots"] = f"{len(snapshots.offsets)} of ours, {snapshots.others} of others"
         self.stage.happened.snapshots += len(snapshots.offsets)
         self.stage.happened.compactions += snapshots.others
+        counts = self.stage.compactor.counts()
+        numbers["compactions"] = "(" + ", ".join(f"{what} {count}" for what, count in counts.items()) + ")"
+        lost = sum(counts.get(what, 0) for what in CONFLICTS)
+        self.stage.happened.conflicts = lost + self.stage.crew.logged("table.conflict")
 
     def _by_spark(self, settings: str) -> Iterator[tables.LiveRow]:
         done = subprocess.run(
@@ -351,7 +329,7 @@ def _whole(record: Any) -> Seen:
 
 def _changed(totals: Mapping[str, int]) -> int:
     """Return how many records a replay has taken out of quarantine."""
-    return totals["accepted"] + totals.get("leftOut", 0)
+    return totals["accepted"]
 
 
 def _told(finding: dict[str, Any]) -> str:

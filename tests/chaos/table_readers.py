@@ -35,8 +35,7 @@ LEVELS = ("dt", "hr", "min")
 def table_of(settings: str) -> Table:
     """Load the table that the settings name (`tests.chaos.compactor`)."""
     found = json.loads(settings)
-    (name,) = found["tables"]
-    return catalog_of(found).load_table((found["namespace"], name))
+    return catalog_of(found).load_table((found["namespace"], found["table"]))
 
 
 def by_pyiceberg(table: Table) -> Iterator[LiveRow]:

@@ -140,21 +140,6 @@ def kept(document: Document) -> Document:
     return found
 
 
-def test_every_document_of_a_life_gets_one_of_argos_words() -> None:
-    life = Life()
-    seen: set[str] = set()
-    for members in (1, 3):
-        life.change(members=members)
-        life.step(lag=lag(), reports=reports())
-        seen.add(health(life.resource)[0])
-        life.get_ready()
-        life.step(lag=lag(), reports=reports())
-        word, message = health(life.resource)
-        assert message
-        seen.add(word)
-    assert seen == {"Progressing", "Healthy"}
-
-
 def test_the_page_names_the_script_and_its_key() -> None:
     path = CUSTOMIZATION.relative_to(EXAMPLES.parents[1]) / "health.lua"
     assert DOCUMENT.count(str(path)) == 3

@@ -7,7 +7,7 @@ import yaml
 
 from logpersister.manifest import parse
 from logpersister_operator.decide.reasons import Reason
-from tests.chart.helm import CHART, Rendered, documents, helm, render
+from tests.chart.helm import CHART, helm, render
 from tests.pages import DOCS, ROOT
 
 PAGES = [DOCS / f"{name}.md" for name in ("install", "security", "troubleshooting", "argocd", "status")]
@@ -34,11 +34,6 @@ def test_options_of_helm_in_the_commands_are_taken() -> None:
     }  # fmt: skip
     for option in options:
         helm("template", "logpersister", str(CHART), "--set", option.replace("$REGISTRY", "registry.example.org"))
-
-
-def test_without_hooks_there_is_no_job() -> None:
-    text = helm("template", "logpersister", str(CHART), "--no-hooks")
-    assert Rendered(documents(text)).all == render(namespace="default").installed
 
 
 def test_reasons_that_are_named_exist() -> None:

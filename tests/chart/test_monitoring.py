@@ -1,11 +1,8 @@
 """Alerts and the dashboard speak of metrics that exist, and point to pages that exist."""
 
-import json
 import re
-from typing import Any
 
 import pytest
-import yaml
 
 from logpersister_operator.decide.conditions import Aspect
 from tests.chart.combinations import MONITORED
@@ -46,25 +43,9 @@ def test_every_alert_has_a_runbook_that_exists(rules: list[Document]) -> None:
         assert anchor in anchors((DOCS / page).read_text()), rule["annotations"]["runbook_url"]
 
 
-def test_without_an_address_runbooks_are_paths() -> None:
-    values: dict[str, Any] = {"metrics": {"prometheusRule": {"enabled": True, "maxAgeSeconds": 60}}}
-    rendered = render(values).one("PrometheusRule", "logpersister")["spec"]["groups"]
-    target, lagging = rendered[0]["rules"][:2]
-    assert lagging["annotations"]["runbook_url"] == "docs/operations.md#lag-grows"
-    assert target["expr"].endswith("* 3 * 60")
-    assert "MAX_AGE" not in json.dumps(rendered)
-    assert "OPERATOR_" not in json.dumps(rendered)
-
-
 def test_alerts_are_those_of_the_page(rules: list[Document]) -> None:
     on_the_page = re.findall(r"^\| `(LogPersister\w+)` \| (\w+) \|", MONITORING, re.MULTILINE)
     assert on_the_page == [(rule["alert"], rule["labels"]["severity"]) for rule in rules]
-
-
-def test_the_operator_is_asked_for_where_it_is() -> None:
-    values: dict[str, Any] = {"fullnameOverride": "lp", "metrics": {"prometheusRule": {"enabled": True}}}
-    text = yaml.safe_dump(render(values, namespace="here").one("PrometheusRule", "lp"))
-    assert 'namespace="here", job="lp-operator"' in re.sub(r"\s+", " ", text)
 
 
 def test_the_dashboard_is_about_metrics_that_exist(dashboard: Document) -> None:

@@ -6,16 +6,13 @@ from dataclasses import fields
 from typing import Any
 
 import pytest
-from definitions.kinds import LOGPERSISTERS as DEFINITION
 from prometheus_client import CollectorRegistry, Counter, start_http_server
 
 from logpersister_operator.member_defaults import CA_DIRECTORY, MemberDefaults
 from logpersister_operator.release import main as release
 from logpersister_operator.settings import PREFIX, Settings
-from tests.chart.combinations import CHOSEN_IDS, COMBINATIONS, EVERYTHING, MONITORED, NAMESPACES, NO_IDS, NOTHING
-from tests.chart.helm import Document, HelmError, Rendered, is_hook, render
-
-WITHOUT_IDS = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+from tests.chart.combinations import CHOSEN_IDS, COMBINATIONS, EVERYTHING, NAMESPACES, NO_IDS, NOTHING
+from tests.chart.helm import HelmError, Rendered, is_hook, render
 
 
 @pytest.fixture(scope="module")
@@ -52,14 +49,6 @@ def test_every_setting_of_the_operator_is_set(everything: Rendered) -> None:
     assert everything.environment().keys() == {PREFIX + setting.name.upper() for setting in fields(Settings)}
 
 
-def test_the_ports_are_those_of_the_settings(default: Rendered) -> None:
-    settings = Settings.from_environment(default.environment())
-    (container,) = default.pod()["containers"]
-    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
-    assert ports == {"health": settings.health_port, "metrics": settings.metrics_port}
-    assert default.one("Service")["spec"]["ports"][0]["port"] == settings.metrics_port
-
-
 @pytest.mark.parametrize("values", COMBINATIONS.values(), ids=COMBINATIONS)
 def test_pods_meet_the_restricted_standard(values: dict[str, Any]) -> None:
     rendered = render(values)
@@ -80,8 +69,8 @@ def test_pods_meet_the_restricted_standard(values: dict[str, Any]) -> None:
 
 
 def test_users_and_groups_may_be_the_clusters_choice(default: Rendered) -> None:
-    fixed = WITHOUT_IDS | dict.fromkeys(NO_IDS, 10001)
-    for rendered, expected in ((default, fixed), (render(CHOSEN_IDS), WITHOUT_IDS)):
+    free = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+    for rendered, expected in ((default, free | dict.fromkeys(NO_IDS, 10001)), (render(CHOSEN_IDS), free)):
         pods = [one["spec"]["template"]["spec"] for kind in ("Deployment", "Job") for one in rendered.of_kind(kind)]
         members = Settings.from_environment(rendered.environment()).member_defaults
         assert [pod["securityContext"] for pod in pods] == [expected] * 2
@@ -143,14 +132,6 @@ def test_helm_test_asks_the_operator_for_its_metrics(everything: Rendered) -> No
     assert ask(others) == 0
 
 
-@pytest.mark.parametrize("kind", ["Deployment", "Job", "Service", "ServiceMonitor", "ClusterRole", "ConfigMap"])
-def test_common_labels_are_on_every_object(everything: Rendered, kind: str) -> None:
-    for one in everything.of_kind(kind):
-        assert one["metadata"]["labels"]["cost-centre"] == "data"
-    assert everything.one("Deployment")["spec"]["template"]["metadata"]["labels"]["cost-centre"] == "data"
-    assert "cost-centre" not in everything.one("Deployment")["spec"]["selector"]["matchLabels"]
-
-
 def test_several_replicas_are_spread_unless_somebody_says_how() -> None:
     assert "topologySpreadConstraints" not in render().pod()
     spread = render({"replicas": 2}).pod()["topologySpreadConstraints"]
@@ -180,19 +161,6 @@ def test_several_are_replaced_one_by_one_and_all_take_the_lease(replicas: int, s
     assert bool(rendered.of_kind("PodDisruptionBudget")) is (replicas > 1)
     assert rendered.environment()["LOGPERSISTER_OPERATOR_LEASE"] == "logpersister-system/logpersister-operator"
     assert "logpersister-operator-lease" in {one["metadata"]["name"] for one in rendered.of_kind("Role")}
-
-
-def test_the_right_on_the_lease_is_for_the_lease_of_the_settings(everything: Rendered) -> None:
-    namespace, _, name = everything.environment()["LOGPERSISTER_OPERATOR_LEASE"].partition("/")
-    role = everything.one("Role", "logpersister-operator-lease")
-    assert role["metadata"]["namespace"] == namespace
-    assert [rule.get("resourceNames") for rule in role["rules"]] == [None, [name]]
-
-
-def test_the_definition_is_that_of_the_repository(default: Rendered) -> None:
-    found = default.one("CustomResourceDefinition", "logpersisters.logpersister.dev")
-    assert found["spec"] == DEFINITION.document()["spec"]
-    assert found["metadata"]["annotations"] == {"helm.sh/resource-policy": "keep"}
 
 
 def test_the_definition_goes_with_the_release_or_stays_away_when_told() -> None:
@@ -237,13 +205,6 @@ def test_what_selects_the_operator_finds_it_and_not_the_members(values: dict[str
         assert selector["app.kubernetes.io/name"] != "logpersister", "that is the name of members"
 
 
-def test_labels_of_pods_cannot_replace_those_that_find_them() -> None:
-    rendered = render({"podLabels": {"app.kubernetes.io/name": "mine", "team": "data"}})
-    labels = rendered.one("Deployment")["spec"]["template"]["metadata"]["labels"]
-    assert labels["app.kubernetes.io/name"] == "logpersister-operator"
-    assert labels["team"] == "data"
-
-
 def test_nothing_is_there_but_what_cannot_be_left_out() -> None:
     assert render(NOTHING).names() == ["Deployment logpersister-system/logpersister-operator"]
     assert render(NOTHING).pod()["serviceAccountName"] == "existing"
@@ -258,17 +219,6 @@ def test_with_namespaces_nothing_is_cluster_wide_but_the_definition_the_roles_of
         rendered = render(NAMESPACES | {"rbac": rbac})
         kinds = {"ClusterRole", "ClusterRoleBinding"}
         assert {one["metadata"]["name"] for one in rendered.all if one["kind"] in kinds} == users | expected
-
-
-def test_two_releases_can_stand_beside_each_other() -> None:
-    def cluster_wide(namespace: str) -> set[str]:
-        return {
-            one["metadata"]["name"]
-            for one in render({"crds": {"install": False}}, namespace=namespace).all
-            if one["kind"].startswith("Cluster")
-        }
-
-    assert not cluster_wide("one") & cluster_wide("two")
 
 
 def test_the_hook_calls_the_program_as_it_wants_to_be_called(
@@ -302,17 +252,3 @@ def test_the_network_policy_opens_only_ports_of_the_operator(everything: Rendere
     only_ingress = render({"networkPolicy": {"enabled": True}}).one("NetworkPolicy")["spec"]
     assert only_ingress["policyTypes"] == ["Ingress"]
     assert "egress" not in only_ingress
-
-
-def test_monitoring_needs_the_service() -> None:
-    with pytest.raises(HelmError, match=r"needs metrics\.service\.enabled"):
-        render({"metrics": {"serviceMonitor": {"enabled": True}, "service": {"enabled": False}}})
-
-
-def test_members_are_scraped_where_they_are() -> None:
-    def selector(values: dict[str, Any]) -> Document:
-        found: Document = render(MONITORED | values).one("ServiceMonitor", "logpersister-members")["spec"]
-        return found
-
-    assert selector({})["namespaceSelector"] == {"any": True}
-    assert selector(NAMESPACES)["namespaceSelector"] == {"matchNames": ["logs", "audit"]}

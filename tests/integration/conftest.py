@@ -13,7 +13,7 @@ import pytest
 from logpersister.kafka_client import patches
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify, run_verify
-from tests.stack import GlueRegistry, HiveMetastore, IcebergCatalog, Kafka, KafkaBroker, MinioServer, SchemaRegistry
+from tests.stack import HiveMetastore, IcebergCatalog, Kafka, KafkaBroker, MinioServer, SchemaRegistry
 from tests.stack.fault_proxy import FaultProxy
 from tests.stack.topics import create_topic
 
@@ -71,13 +71,6 @@ def minio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MinioServer]:
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SchemaRegistry]:
     """The session's schema registry. A test that freezes it must wake it; killed, it would forget everything."""
     with SchemaRegistry(tmp_path_factory.mktemp("registry")) as server:
-        yield server
-
-
-@pytest.fixture(scope="session")
-def glue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GlueRegistry]:
-    """The session's schema registry of AWS Glue, as moto answers. A test that freezes it must wake it."""
-    with GlueRegistry(tmp_path_factory.mktemp("glue")) as server:
         yield server
 
 

@@ -20,20 +20,16 @@ from logpersister.cli import main, run
 from logpersister.cli.brokers import patiently
 from logpersister.cli.check import before_start
 from logpersister.cli.exits import Exit
-from logpersister.finish.telling import Message, NotTakenError
-from logpersister.finish.topic_records import TopicRecords
-from logpersister.kafka_client import client_config, producer
+from logpersister.kafka_client import producer
 from logpersister.manifest import load
 from logpersister.manifest.secrets import Secrets
 from logpersister.plan.intents import Intent, promised, stored
 from logpersister.ranges import TopicPartition
-from logpersister.storage.finished import FolderContent
 from logpersister.storage.names import object_key, revision_key
 from logpersister.storage.store import open_store
 from tests.stack import KafkaBroker, MinioServer
 from tests.stack.artifacts import java, kafka_classpath
 from tests.stack.clients import admin_client
-from tests.stack.fault_proxy import Answer, FaultProxy, Stall
 from tests.stack.topics import Record, delete_records, produce, transaction
 from tests.stack.webhooks import receiving
 from tests.unit.manifest.documents import changed
@@ -182,14 +178,6 @@ class TestLag:
         assert [one["topic"] for one in found["topics"]] == [name]
         assert cli.json("lag", topics=[name, f"{name}-later"])["missingTopics"] == [f"{name}-later"]
 
-    def test_a_frozen_bootstrap_server_does_not_take_all_the_time(self, cli: Commands) -> None:
-        name = cli.topic(2)
-        with FaultProxy(cli.kafka.port) as frozen:
-            frozen.inject(Stall(times=None))
-            servers = f"{frozen.address},{cli.kafka.bootstrap}"
-            found = cli.json("lag", "--timeout", "6s", topics=[name], bootstrapServers=servers)
-        assert [one["partitions"] for one in found["topics"]] == [2]
-
 
 class TestCheck:
     def test_everything_is_fine(self, cli: Commands, s3: "S3Client", bucket: str) -> None:
@@ -222,36 +210,6 @@ class TestCheck:
             assert main(["run", "-f", file]) == Exit.OK
             started.assert_called_once()
 
-    def test_wrong_keys_are_exit_2(
-        self, cli: Commands, minio: MinioServer, secrets_dir: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """No Secret, keys that S3 does not know, a session token that is cut off, and those of the environment."""
-        name = cli.topic()
-
-        def refused(secret: str | None) -> str:
-            found = cli.json("check", topics=[name], storage={"secretName": secret}, code=Exit.INVALID)
-            return str(found["findings"][-1]["message"])
-
-        def write(secret: str, keys: Mapping[str, str]) -> Path:
-            (secrets_dir / secret).mkdir()
-            for key, value in keys.items():
-                (secrets_dir / secret / key).write_text(value)
-            return secrets_dir / secret
-
-        assert "AWS_ACCESS_KEY_ID" in refused("none")
-        write("wrong", {"AWS_ACCESS_KEY_ID": "clicks", "AWS_SECRET_ACCESS_KEY": "mistyped"})
-        assert "does not know the access key id 'clicks'" in refused("wrong")
-        everything = {"Effect": "Allow", "Action": ["s3:*"], "Resource": ["arn:aws:s3:::*"]}
-        token = write("session", minio.keys_for(everything)) / "AWS_SESSION_TOKEN"
-        cli.json("check", topics=[name], storage={"secretName": "session"})
-        token.write_text(token.read_text()[:-9])
-        message = refused("session")
-        assert "session token of the access key id" in message
-        assert "correct AWS_SESSION_TOKEN" in message
-        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "nobody")
-        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "mistyped")
-        assert "where the AWS SDK of this process finds it" in refused(None)
-
     def test_those_who_are_told_of_folders_are_looked_at(self, cli: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
         """Each for itself; what is wrong with them is no reason for a member not to start."""
         monkeypatch.setattr(producer, "BOOTSTRAP_SECONDS", 2.0)
@@ -274,14 +232,7 @@ class TestCheck:
         told = {one["subject"]: one["message"] for one in found["findings"] if one["verdict"] == "failed"}
         assert "it cannot be reached (Connection refused)" in told["webhook"]
         assert "no-such-topic: the topic does not exist; create it" in told["told"]
-        resource = load(Path(cli.manifest(topics=[name], spec=by_day | {"finish": finish})))
-        before_start(resource, Secrets(), 15.0)
-        config = client_config(resource.spec.kafka, Secrets())
-        with (
-            pytest.raises(NotTakenError, match="it must exist"),
-            TopicRecords(config, "no-such-topic").session() as send,
-        ):
-            send(Message("id", "a/b", 1, b"{}", FolderContent("a", "b", "", 1, {}, ())))
+        before_start(load(Path(cli.manifest(topics=[name], spec=by_day | {"finish": finish}))), Secrets(), 15.0)
 
     def test_a_group_that_another_program_uses(self, cli: Commands) -> None:
         """By the classic protocol, and by Kafka's own consumer with the one of KIP-848, which only it can describe."""
@@ -373,24 +324,6 @@ class TestLs:
         assert found["totals"] == {"objects": 2, "bytes": 200}
         found = cli.json("ls", topicPattern="o")
         assert {one["topic"] for one in found["folders"]} == {"orders", "other-topic"}
-
-    def test_for_people(self, cli: Commands, topics: list[str]) -> None:
-        text = cli.text("ls", "--facts", topics=topics)
-        assert text.startswith("TOPIC")
-        assert "6 objects, 313 B, 313 records\nleft out: 1 object of other groups or programs\n" in text
-        assert max(map(len, text.splitlines())) <= 80, "a terminal"
-        text = cli.text("ls", "--objects", "--limit", "1", topics=topics)
-        assert "only the first 1 line; there is more (--limit)" in text
-
-    def test_json_is_whole_or_nothing(
-        self, cli: Commands, topics: list[str], s3_proxy: FaultProxy, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        s3_proxy.inject(Answer(matches=lambda line: "orders" in line, status=403, code="AccessDenied"))
-        proxied = cli.manifest(topics=topics, storage={"endpoint": s3_proxy.endpoint})
-        assert main(["ls", "-f", proxied, "--json"]) == Exit.UNREACHABLE
-        captured = capsys.readouterr()
-        assert captured.out == ""
-        assert "AccessDenied" in captured.err
 
 
 class _Writer:

@@ -1,10 +1,8 @@
 """`logpersister head`, on a real S3 server: objects by address, and by topic, partition and offset."""
 
-import gzip
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,14 +12,9 @@ from logpersister.manifest import load
 from logpersister.manifest.revisions.revision import revision_of
 from logpersister.manifest.secrets import Secrets
 from logpersister.storage.names import object_key, revision_key
-from logpersister.storage.peek import FIRST_BYTES
 from logpersister.storage.store import ObjectStore, open_store
 from tests.stack import MinioServer
-from tests.stack.fault_proxy import FaultProxy
 from tests.unit.manifest.documents import changed
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3 import S3Client
 
 Capture = pytest.CaptureFixture[str]
 pytestmark = pytest.mark.usefixtures("logging_as_before")
@@ -124,12 +117,8 @@ def test_by_topic_partition_and_offset(manifest: Path, objects: Mapping[str, str
 @pytest.mark.parametrize(
     ("place", "code", "words"),
     [
-        (["gone"], Exit.FAILED, "no object of topic gone; logpersister ls --objects"),
-        (["clicks", "7"], Exit.FAILED, "no object of clicks-7"),
         (["clicks", "0", "1000"], Exit.FAILED, "no object of clicks-0 with offset 1000"),
         (["s3://{bucket}/none"], Exit.FAILED, "s3://{bucket}/none: there is no such object"),
-        (["s3://{bucket}/a/"], Exit.INVALID, "names no object"),
-        (["s3://{bucket}/a", "0"], Exit.INVALID, "PARTITION and OFFSET are of a topic"),
         (["s3://there-is-no-such-bucket/a"], Exit.UNREACHABLE, "the bucket does not exist"),
     ],
 )
@@ -146,31 +135,3 @@ def test_what_is_not_there(
     captured = capsys.readouterr()
     assert captured.out == ""
     assert words.format(bucket=bucket) in captured.err
-
-
-def test_little_of_a_large_object_is_read(
-    s3: "S3Client", bucket: str, s3_proxy: FaultProxy, s3_secret: str, capsys: Capture
-) -> None:
-    lines = b"".join(b"%d\n" % number for number in range(2_000_000))
-    s3.put_object(Bucket=bucket, Key="plain", Body=lines)
-    s3.put_object(Bucket=bucket, Key="gzip", Body=gzip.compress(lines, 1))
-    s3.put_object(Bucket=bucket, Key="empty", Body=b"")
-    options = ["--endpoint", s3_proxy.endpoint, "--s3-secret", s3_secret]
-    for key in ("plain", "gzip"):
-        s3_proxy.requests.clear()
-        assert values(capsys, f"s3://{bucket}/{key}", *options) == [str(number) for number in range(10)]
-        assert len(s3_proxy.requests) == 1
-    s3_proxy.requests.clear()
-    many = FIRST_BYTES // 2
-    assert values(capsys, f"s3://{bucket}/plain", "-n", str(many), *options)[-1] == str(many - 1)
-    assert len(s3_proxy.requests) == 2
-    assert values(capsys, f"s3://{bucket}/empty", *options) == []
-
-
-def test_json_has_all_bytes(s3: "S3Client", bucket: str, manifest: Path, capsys: Capture) -> None:
-    s3.put_object(Bucket=bucket, Key="binary", Body=b"\xff\x00\n")
-    assert main(["head", "-f", str(manifest), f"s3://{bucket}/binary", "--json"]) == Exit.OK
-    document: dict[str, Any] = json.loads(capsys.readouterr().out)
-    assert (document["bytes"], document["format"], document["compression"]) == (3, "text", "none")
-    (record,) = document["records"]
-    assert (record["value"], record["valueBase64"]) == (None, "/wA=")

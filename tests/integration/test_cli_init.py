@@ -10,8 +10,7 @@ from logpersister.cli import main
 from logpersister.cli.exits import Exit
 from logpersister.manifest import load
 from tests.stack import KafkaBroker, MinioServer
-from tests.stack.ports import free_port
-from tests.stack.topics import create_topic, produce
+from tests.stack.topics import produce
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 Init = Callable[..., int]
 Capture = pytest.CaptureFixture[str]
 pytestmark = pytest.mark.usefixtures("logging_as_before")
-USER, PASSWORD = "persister", "a-password"
 
 
 @pytest.fixture
@@ -81,49 +79,3 @@ def test_all_topics_or_a_pattern_to_standard_output(
     assert load(file).spec.storage.prefix == ""
     assert init("--pattern", "^no-such-topic$") == Exit.OK
     assert "the pattern matches no topic yet" in capsys.readouterr().err
-
-
-def test_who_does_not_answer_is_named_and_nothing_is_written(
-    init: Init, topic: Callable[..., str], kafka: KafkaBroker, minio: MinioServer, tmp_path: Path, capsys: Capture
-) -> None:
-    file = tmp_path / "my.yaml"
-    name = topic()
-    closed = f"127.0.0.1:{free_port()}"
-    for options, code, words in (
-        (["--bootstrap-servers", closed], Exit.UNREACHABLE, f"{closed}: connection refused"),
-        (["--endpoint", f"http://{closed}"], Exit.UNREACHABLE, "connection refused"),
-        (["--bucket", "there-is-no-such-bucket"], Exit.UNREACHABLE, "the bucket does not exist"),
-        (["--bucket", "No_Bucket"], Exit.INVALID, "spec.storage.bucket"),
-        (["--s3-secret", "none"], Exit.INVALID, "LOGPERSISTER_SECRET_NONE_AWS_ACCESS_KEY_ID"),
-        (["--protocol", "SASL_SSL"], Exit.INVALID, "spec.kafka.security.mechanism: is missing"),
-    ):
-        assert init("--topics", name, "--timeout", "30s", "--output", str(file), *options) == code
-        captured = capsys.readouterr()
-        assert words in captured.err
-        assert captured.out == ""
-        assert not file.exists()
-
-
-def test_a_login_by_the_secrets_of_manifests(
-    minio: MinioServer, bucket: str, s3_secret: str, secrets_dir: Path, tmp_path: Path, capsys: Capture
-) -> None:
-    (secrets_dir / "login").mkdir()
-    (secrets_dir / "login" / "username").write_text(USER)
-    (secrets_dir / "login" / "password").write_text(PASSWORD)
-    file = tmp_path / "my.yaml"
-    with KafkaBroker(tmp_path / "kafka", listeners=["SASL_PLAINTEXT"], users={USER: PASSWORD}) as broker:
-        servers = ["--bootstrap-servers", broker.address("SASL_PLAINTEXT"), "--bucket", bucket]
-        servers += ["--endpoint", minio.endpoint, "--s3-secret", s3_secret, "--kafka-secret", "login"]
-        login = ["--protocol", "SASL_PLAINTEXT", "--mechanism", "SCRAM-SHA-512"]
-        assert main(["init", *servers, *login]) == Exit.UNREACHABLE
-        assert "has no topics; name those that will come with --topics or --pattern" in capsys.readouterr().err
-        create_topic(broker.bootstrap, "clicks")
-        assert main(["init", *servers, *login, "--output", str(file)]) == Exit.OK
-        assert main(["check", "-f", str(file)]) == Exit.OK
-        text = file.read_text()
-        assert "secretName: login" in text
-        assert PASSWORD not in text
-        (secrets_dir / "login" / "password").write_text("mistyped")
-        capsys.readouterr()
-        assert main(["init", *servers, *login]) == Exit.INVALID
-        assert "the login was refused" in capsys.readouterr().err

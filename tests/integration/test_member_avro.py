@@ -1,17 +1,10 @@
 """Avro values whose writers change while a member runs, with a real registry that is sometimes away."""
 
-import gzip
-import json
 import math
-import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from uuid import UUID
-
-import urllib3
 
 from logpersister.cli import main
 from logpersister.cli.exits import Exit
@@ -19,11 +12,9 @@ from tests.integration.harness.examples import example
 from tests.integration.harness.scene import CreateTopic, Scene
 from tests.integration.harness.verification import Verify
 from tests.stack import SchemaRegistry
-from tests.stack.http_server import Request, serving
 from tests.stack.topics import Record, produce
 from tests.unit.records.avro_samples import encoded
 
-QUARANTINE = "_quarantine"
 FIELDS = [
     {"name": "id", "type": "int64", "required": True},
     {"name": "at", "type": "timestamp[ms]"},
@@ -40,7 +31,6 @@ SOURCE = {"name": "source", "type": "string", "default": "web"}
 NOTE = {"name": "note", "type": "string", "default": "none"}
 WHEN = {"name": "when", "aliases": ["at"], "type": ["null", AT["type"]]}
 NOON = 1_795_262_400_000
-GUID = UUID("59e8adcb-3a8e-3c0d-9dca-5e3a7a2b4c41")
 
 
 def record_of(*fields: Any) -> dict[str, Any]:
@@ -52,23 +42,6 @@ FIRST, SECOND, TEXT = (
     record_of(PRICE, ID, COUNTRY),
     record_of({"name": "id", "type": "string"}),
 )
-
-KEY = {"type": "record", "name": "Key", "fields": [ID, {"name": "of", "type": "string"}]}
-DECLARED = record_of(ID, WHEN, {**RATE, "default": -1.5}, {**COUNTRY, "default": None}, SOURCE)
-"""Columns in place of `FIELDS`: what no writer has has a default, and what both have another name."""
-
-
-def knowing_guids(url: str, guids: Mapping[UUID, int]) -> AbstractContextManager[str]:
-    """Run a server that answers as the registry at a URL, and says the ids of GUIDs as Confluent's; yield its URL."""
-
-    def answer(request: Request) -> tuple[int, bytes]:
-        of_guid = {f"/schemas/guids/{guid}/ids": number for guid, number in guids.items()}.get(request.path)
-        if of_guid is not None:
-            return 200, json.dumps([{"context": ".", "id": of_guid}]).encode()
-        found = urllib3.request("GET", url + request.path, retries=False)
-        return found.status, found.data
-
-    return serving(answer)
 
 
 class Writers:
@@ -94,10 +67,8 @@ class Writers:
                 yield encoded(FIRST, {"id": number, "at": NOON + number, "rate": rate}, self.first)
 
 
-def write(
-    scene: Scene, topic: str, values: Iterator[bytes] | list[bytes], key: Callable[[int], bytes | None] = lambda _: None
-) -> None:
-    records = (Record(value, key(place), partition) for place, value in enumerate(values) for partition in (0, 1))
+def write(scene: Scene, topic: str, values: Iterator[bytes] | list[bytes]) -> None:
+    records = (Record(value, partition=partition) for value in values for partition in (0, 1))
     produce(scene.kafka.bootstrap, topic, records)
 
 
@@ -115,12 +86,7 @@ def test_writers_change_while_the_registry_is_away(
         encoded(FIRST, good, 999_999),
         encoded(FIRST, good, writers.first)[:-1],
     ]
-    of_keys = registry.register(f"{unique}-key", KEY)
-
-    def key(place: int) -> bytes | None:
-        return b"bad" if place == 3 else encoded(KEY, {"id": place, "of": "x"}, of_keys) if place % 2 == 0 else None
-
-    write(scene, name, [*writers.values(0, 300), *bad], key)
+    write(scene, name, [*writers.values(0, 300), *bad])
     columns = {"kafkaColumns": ["partition", "offset"]}
     value = {"avro": {"fields": FIELDS, "registry": {"url": registry.url}}}
     manifest = scene.manifest(
@@ -157,45 +123,6 @@ def test_writers_change_while_the_registry_is_away(
     assert (rows[300]["at"].timestamp() * 1000, rows[300]["rate"]) == (NOON + 300, math.inf)
     assert math.isnan(rows[2]["rate"])
     assert reasons == Counter({"no_header": 6, "other_schema": 2, "unknown_schema": 2, "not_avro": 2})
-
-    after.terminate()
-    of_header = [("__value_schema_id", b"\1" + GUID.bytes)]
-    bodies = (value[5:] for value in writers.values(0, 10) if value[1:5] == writers.first.to_bytes(4, "big"))
-    produce(scene.kafka.bootstrap, name, [Record(one, None, 0, headers=of_header) for one in bodies])
-    guids: dict[UUID, int] = {}
-    with knowing_guids(registry.url, guids) as url:
-        lines = scene.manifest(
-            kafka={"topics": [name], "groupId": f"{unique}-lines"},
-            storage={"prefix": "lines"},
-            output={"jsonl": columns},
-            value={"avro": {"schema": json.dumps(DECLARED), "registry": {"url": url}}},
-            key={"avro": {"fields": [{"name": "id", "type": "int64", "required": True}]}},
-        )
-        assert main(["check", "-f", str(lines)]) == Exit.OK
-        assert "no GUIDs: records wait whose headers name schemas" in capsys.readouterr().out
-        member = scene.member(lines, "lines")
-        member.wait("the range waits", lambda: "PrefixSchemaIdSerializer" in member.tail())
-        guids[GUID] = writers.first
-        member.wait("all is stored", lambda: (member.lag() or {}).get("records") == 0)
-        member.terminate()
-        document = verify(lines, "--deep")  # also of what is no number in JSON
-        assert (document["ok"], [one["compared"] for one in document["topics"]]) == (True, [2 * (500 + len(bad)) + 5])
-        assert main(["try", "-f", str(lines), "--last", "500", "--rows", "1"]) == Exit.OK
-    tried = capsys.readouterr().out
-    assert "struct<id: int64 not null>" in tried
-    assert re.search(r"no_header +- +6 ", tried), "of the six values that are garbage, and of no other"
-    bucket = scene.bucket_at("lines")
-    objects = bucket.names(name)
-    [first, *_] = [one for one in objects if QUARANTINE not in one]
-    texts = gzip.decompress(bucket.content(first)).splitlines()
-    assert json.loads(texts[0]) == {
-        "id": 0, "when": "2026-11-21T12:00:00.000Z", "rate": "Infinity", "country": None, "source": "web",
-        "key": {"id": 0}, "kafka_partition": 0, "kafka_offset": 0,
-    }  # fmt: skip
-    assert [json.loads(text)["key"] for text in texts[1:4]] == [None, {"id": 2}, {"id": 4}]  # without offset 3
-    [refused, *_] = [one for one in objects if QUARANTINE in one]
-    row = bucket.rows(refused)[0]
-    assert (row["kafka_offset"], row["reason"], row["field"]) == (3, "no_header", "key")
 
 
 def test_columns_follow_the_registry(

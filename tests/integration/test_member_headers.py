@@ -1,11 +1,9 @@
-"""Values behind headers: JSON Schema and fingerprints with a real registry, and Glue's records, as moto has schemas."""
+"""Values behind headers: JSON Schema and fingerprints with a real registry."""
 
 import json
-import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import fastavro
 import pytest
@@ -14,7 +12,7 @@ import yaml
 from tests.integration.harness.examples import example
 from tests.integration.harness.scene import CreateTopic, Scene
 from tests.integration.harness.verification import Verify, said
-from tests.stack import GlueRegistry, SchemaRegistry
+from tests.stack import SchemaRegistry
 from tests.stack.topics import Record, produce
 from tests.unit.records.avro_samples import encoded
 
@@ -44,11 +42,6 @@ def by_fingerprint(schema: Json, value: Json) -> bytes:
     canonical = fastavro.schema.to_parsing_canonical_form(schema)
     fingerprint = bytes.fromhex(fastavro.schema.fingerprint(canonical, "CRC-64-AVRO"))
     return b"\xc3\x01" + fingerprint + encoded(schema, value)[5:]
-
-
-def by_glue(schema_id: int, body: bytes, *, deflated: bool = False) -> bytes:
-    """Return a value as the serializers of AWS write it."""
-    return bytes([3, 5 * deflated]) + UUID(int=schema_id).bytes + (zlib.compress(body) if deflated else body)
 
 
 def write(scene: Scene, topic: str, values: Sequence[bytes], keys: Sequence[bytes | None] = ()) -> None:
@@ -156,79 +149,3 @@ def test_json_schema_and_fingerprints_follow_a_registry_that_is_sometimes_away(
     rows, reasons = scene.bucket.rows_and_reasons(orders)
     assert sorted(row["id"] for row in rows) == sorted([*range(51)] * 2)
     assert reasons == {"no_header": 4, "unknown_schema": 2}
-
-
-@pytest.mark.soak
-def test_schemas_of_glue(
-    scene: Scene, topic: CreateTopic, glue: GlueRegistry, verify: Verify, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, value in glue.environment.items():
-        monkeypatch.setenv(name, value)
-    clicks, events, users = topic(2), topic(2), topic(2)
-    first = glue.register(clicks, json.dumps(ORDER))
-    of_json = glue.register(events, schema_of(["id"], id=WHOLE, at=WHEN), "JSON")
-    of_users = glue.register(users, USER, "PROTOBUF")
-    schema: Json = {"registry": {"url": glue.url, "secretName": "s3"}}
-
-    def manifest(**fields: str) -> Path:
-        shape = example("glue")
-        shape["value"]["avro"]["registry"] |= schema["registry"]
-        declared = {"fields": [{"name": name, "type": type_} for name, type_ in fields.items()]} if fields else schema
-        overrides = [
-            {"topics": [events], "value": {"json": {"framing": "glue", **declared}}},
-            {"topics": [users], "value": {"protobuf": {**schema, "message": "User"}}},
-        ]
-        return scene.manifest(kafka={"topics": [clicks, events, users]}, overrides=overrides, **shape)
-
-    def order(number: int, schema_: Json = ORDER, writer: int = first) -> bytes:
-        body = encoded(schema_, {"id": number, "note": "n" * 500})[5:]
-        return by_glue(writer, body, deflated=number % 2 == 1)
-
-    bomb = by_glue(first, bytes(1 << 28), deflated=True)
-    bad = [b"\3\1" + order(1)[2:], order(1)[:-1], bomb, order(1, writer=7), b"\3"]
-    write(scene, clicks, [*map(order, range(50)), *bad])
-    good = json.dumps({"id": 7, "at": "2026-11-21T12:00:00Z"}).encode()
-    write(
-        scene, events, [by_glue(of_json, good, deflated=True), by_glue(1, good), by_glue(of_json, b'{"id": "x"}'), good]
-    )
-    user = b"\x08\x07\x12\x03Ada"
-    write(scene, users, [by_glue(of_users, b"\1" + user, deflated=True), by_glue(of_users, b"\2" + user)])
-
-    checked = said("check", "-f", str(manifest()))
-    assert f"{clicks}: 1 column of version 1" in checked
-    assert f"{glue.url}: knows schemas" in checked
-    header = ["--registry", glue.url, "--registry-secret", "s3", "--framing", "glue", "--parser", "avro"]
-    printed = said("schema", "infer", "-f", str(manifest()), *header, "--topic", clicks)
-    assert yaml.safe_load(printed)["spec"]["value"]["avro"] == {**schema, "fields": [{"name": "id", "type": "int64"}]}
-    assert str(UUID(int=first)) in printed
-    scene.run_until_current(manifest())
-
-    second = glue.register(
-        clicks, json.dumps(NEWER | {"fields": [{**NEWER["fields"][0], "default": ""}, ORDER["fields"][0]]})
-    )
-    newer = NEWER | {"fields": [NEWER["fields"][0], ORDER["fields"][0]]}
-    glue.suspend()
-    try:
-        write(scene, clicks, [order(n, newer, second) if n % 2 else order(n) for n in range(50, 100)])
-        member = scene.member(manifest())
-        member.wait("ranges wait for Glue", lambda: f"schema registry {glue.url}" in member.tail())
-        member.kill()
-        member.wait_gone()
-    finally:
-        glue.resume()
-    scene.run_until_current(manifest())
-    assert len(scene.bucket.names(clicks)) == 4 + 2
-    said("quarantine", "replay", "-f", str(manifest(id="json")), "--topic", events)
-
-    document = verify(manifest(), "--deep", finds={})
-    compared = {one["topic"]: one["compared"] for one in document["topics"]}
-    assert compared == {clicks: 2 * 105, events: 2 * 4, users: 2 * 2}
-    rows, reasons = scene.bucket.rows_and_reasons(clicks)
-    assert [row["id"] for row in rows if row["kafka_partition"] == 1] == list(range(100))
-    assert [row.get("note") for row in rows[-2:]] == ["", "n" * 500]
-    assert reasons == {"no_header": 4, "bad_compression": 4, "unknown_schema": 2}
-    rows, reasons = scene.bucket.rows_and_reasons(events)
-    assert [row["id"] for row in rows if row["kafka_partition"] == 0] == [7, 7, '"x"']
-    assert reasons == {"no_header": 2}
-    rows, reasons = scene.bucket.rows_and_reasons(users)
-    assert ([(row["id"], row["name"]) for row in rows], reasons) == ([(7, "Ada")] * 2, {"other_schema": 2})

@@ -1,14 +1,11 @@
 """Topics of different shape in one group: rows, envelopes and lines, of which one changes and the others do not."""
 
 import json
-from datetime import UTC, datetime
-from decimal import Decimal
 from typing import Any
 
-from tests.integration.harness.examples import example
 from tests.integration.harness.scene import CreateTopic, Scene
 from tests.integration.harness.verification import Verify, said_json
-from tests.stack.topics import Record, create_topic, produce
+from tests.stack.topics import Record, produce
 
 RECORDS = 60
 ROWS: dict[str, Any] = {"fields": [{"name": "id", "type": "int64"}, {"name": "country", "type": "string"}]}
@@ -62,28 +59,6 @@ def test_each_topic_has_its_shape_and_changes_alone(scene: Scene, topic: CreateT
     assert scene.bucket.content(empty) == b""
     names = ("records", "tombstones", "first", "last")
     assert [scene.bucket.metadata(empty)[name] for name in names] == ["3", "3", "0", "2"]
-
-
-def test_the_example(scene: Scene, unique: str, verify: Verify) -> None:
-    """As it is, but for the first part of the names of topics."""
-    orders, clicks, others = topics = [f"{unique}.{name}" for name in ("orders", "clicks-app", "views")]
-    order = {"id": 7, "country": "DE", "price": "1.25"}
-    click = {"url": "/", "at": "2026-11-24T12:00:00Z"}
-    for topic in topics:
-        create_topic(scene.kafka.bootstrap, topic)
-        values = [json.dumps(one).encode() for one in (order, click)]
-        produce(scene.kafka.bootstrap, topic, (Record(value, b"key") for value in values * RECORDS))
-    said_of_records = json.loads(json.dumps(example("topics")).replace("shop", unique))
-    manifest = scene.manifest(kafka={"topicPattern": f"^{unique}\\."}, **said_of_records)
-    scene.run_until_current(manifest)
-
-    rows = [row for key in scene.bucket.names(orders) if "/of=DE/" in key for row in scene.bucket.rows(key)]
-    assert rows == [order | {"price": Decimal("1.25")}] * RECORDS
-    assert sum("_quarantine" in key for key in scene.bucket.names(orders)) == 1, "a click has no id"
-    rows = [row for key in scene.bucket.names(clicks) for row in scene.bucket.rows(key)]
-    assert rows == [{"url": None, "at": None}, {"url": "/", "at": datetime(2026, 11, 24, 12, tzinfo=UTC)}] * RECORDS
-    assert all(".jsonl" in key for key in scene.bucket.names(others))
-    verify(manifest, "--deep", finds={}, compared=[2 * RECORDS] * 3)
 
 
 def revisions(scene: Scene, topic: str) -> set[str]:

@@ -1,12 +1,9 @@
 """Topics that mix records of many types: each type is a data set of its own, whatever happens to the process."""
 
 import json
-import struct
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
-
-import pytest
 
 from tests.integration.harness.examples import example
 from tests.integration.harness.scene import CreateTopic, Scene
@@ -83,37 +80,6 @@ def test_types_by_a_header_and_a_type_that_is_declared_later(scene: Scene, topic
     assert [row["id"] for row in rows(scene, name, "type=new")][:10] == list(range(3, 60, 6))
 
 
-def frame(type_: int, milliseconds: int, number: int) -> bytes:
-    """Return an event as Garmadon writes it; the body has one field."""
-    header, body = b"\x0a\x03app\x32\x04host\x62\x04tags", bytes([8, number])
-    return struct.pack(">iqii", type_, milliseconds, len(header), len(body)) + header + body
-
-
-def test_frames_of_three_days_out_of_order(scene: Scene, topic: CreateTopic, verify: Verify) -> None:
-    name = topic(2)
-    finish = {"policy": ["successFile"], "allowedLateness": "1h"}
-    manifest = scene.manifest(kafka={"topics": [name]}, finish=finish, **example("garmadon"))
-    values = [frame(1001 + number % 3, NOON - number % 4 * DAY + number, number) for number in range(120)]
-    produce(scene.kafka.bootstrap, name, [Record(values[number], partition=number % 2) for number in range(120)])
-    produce(scene.kafka.bootstrap, name, [Record(b"broken", partition=0), Record(None, key=b"k", partition=0)])
-    scene.run_until_current(manifest)
-    keys = [key.partition("type=")[2] for key in scene.bucket.names(name) if "type=" in key]
-    folders = {key.rpartition("/")[0] for key in keys}
-    days = {"dt=2024-10-01", "dt=2024-10-02", "dt=2024-10-03", "dt=2024-10-04"}
-    assert folders == {f"{of}/{day}" for of in ("container", "1002", "1003") for day in days}
-    # One partition has no frame of the 4th, so for all that is known frames of the 3rd may come.
-    assert {key for key in keys if key.endswith("_SUCCESS")} == {
-        f"{of}/{day}/_SUCCESS" for of in ("container", "1002", "1003") for day in sorted(days)[:2]
-    }
-    found = rows(scene, name, "type=container")
-    assert sorted(row["id"] for row in found) == list(range(0, 120, 3))
-    assert found[0]["header"] == {"application_id": "app", "user_name": None, "hostname": "host"}
-    of_frames = {row["id"]: (row["event_type"], row["event_time"].timestamp()) for row in found}
-    assert of_frames == {id_: (1001, (NOON - id_ % 4 * DAY + id_) / 1000) for id_ in range(0, 120, 3)}
-    document = verify(manifest, "--deep", finds={})
-    assert document["topics"][0]["compared"] == 122
-
-
 def of_schema(name: str, *fields: str) -> dict[str, Any]:
     """Return the Avro schema of a record of the shop, whose fields are numbers."""
     inner = [{"name": field, "type": "long"} for field in ("id", *fields)]
@@ -178,29 +144,3 @@ def test_types_by_the_names_of_schemas(
     assert records_by_folder(scene, name) == {**stored, "type=orders": 21, "type=shop.Strange": 10, "_quarantine": 20}
     document = verify(manifest, "--deep")
     assert (document["ok"], kinds(document), document["topics"][0]["compared"]) == (True, {}, 61)
-
-
-def boxed(name: str, message: bytes) -> bytes:
-    """Return an envelope with a message of the shop; the type URL comes twice, and the last one counts."""
-
-    def sized(number: int, data: bytes) -> bytes:
-        return bytes([number << 3 | 2, len(data)]) + data
-
-    url = sized(1, b"type.googleapis.com/shop.Nothing") + sized(1, f"type.googleapis.com/shop.{name}".encode())
-    return sized(1, b"id") + sized(2, url) + sized(2, sized(2, message))
-
-
-@pytest.mark.soak
-def test_types_in_envelopes(scene: Scene, topic: CreateTopic, verify: Verify) -> None:
-    name = topic(1)
-    manifest = scene.manifest(kafka={"topics": [name]}, **example("types-any"))
-    kinds_of = ("OrderPlaced", "OrderPaid", "Strange")
-    values = [boxed(kinds_of[number % 3], bytes([8, number])) for number in range(60)]
-    bad = [boxed("OrderPaid", b"\x08"), b"\x0a", boxed("", b""), b""]
-    produce(scene.kafka.bootstrap, name, [Record(value, b"key") for value in (*values, *bad, None)])
-    assert "ROW 1" in said("try", "-f", str(manifest), "--type", "shop.OrderPaid")
-    scene.run_until_current(manifest)
-    assert records_by_folder(scene, name) == {"type=placed": 20, "type=shop.OrderPaid": 20, "_quarantine": 25}
-    assert [row["order"] for row in rows(scene, name, "type=shop.OrderPaid")] == list(range(1, 60, 3))
-    document = verify(manifest, "--deep")
-    assert (document["ok"], kinds(document), document["topics"][0]["compared"]) == (True, {}, 65)

@@ -11,14 +11,10 @@ from logpersister.cli.exits import Exit
 from tests.integration.harness.bucket import assert_exactly_once
 from tests.integration.harness.scene import PREFIX, CreateTopic, Scene
 from tests.integration.harness.verification import Verify, kinds
-from tests.stack.topics import Record, delete_records, produce, transaction
+from tests.stack.topics import Record, delete_records, transaction
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
-
-
-DAY = 86_400_000
-NOON = 1_790_000_000_000
 
 
 def by_partition(scene: Scene, topic: str) -> dict[int, list[str]]:
@@ -167,46 +163,3 @@ def test_explained_gaps_and_offsets_that_were_forgotten_or_set(
     replayed = [one for one in scene.bucket.objects(name) if one.generation == 2]
     assert_exactly_once(replayed, {(name, forgotten): produced[forgotten][10:]})
     assert verify(raised)["ok"]
-
-
-def test_partition_paths_patterns_and_facts_documents(
-    scene: Scene, topic: CreateTopic, verify: Verify, s3: "S3Client", bucket: str
-) -> None:
-    days, large = topic(), topic()
-    manifest = scene.manifest(
-        kafka={"topicPattern": f"{days}|{large}"},
-        storage={"partSize": "5Mi"},
-        output={"text": {"compression": "none"}, "partitionBy": [{"date": {"granularity": "day"}}]},
-    )
-    scene.workload.write(days, 300, timestamp=lambda place: NOON + place % 3 * DAY)
-    scene.workload.write(large, 12, size=1_000_000, timestamp=lambda place: NOON)
-    scene.run_until_current(manifest)
-    assert [(one["topic"], one["objects"], one["records"]) for one in verify(manifest)["topics"]] == [
-        (days, 3, 300),
-        (large, len(scene.bucket.objects(large)), 12),
-    ]
-
-    documents = [key for key in scene.bucket.documents() if "/facts/" in key]
-    assert documents, "an object of 12 MB has several parts"
-    s3.delete_object(Bucket=bucket, Key=documents[0])
-    assert kinds(verify(manifest, code=Exit.BROKEN)) == {("damaged", 0): 1}
-    assert verify(manifest, "--topic", days)["ok"]
-
-
-def test_a_group_that_has_not_begun_and_topics_that_do_not_exist(
-    scene: Scene, topic: CreateTopic, verify: Verify, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Nothing is stored, so nothing is proven: a mistyped group must not look like a good backup."""
-    name, empty = topic(2), topic()
-    produce(scene.kafka.bootstrap, name, [Record(b"x", partition=0)] * 3)
-    waiting = scene.manifest(kafka={"topics": [name]})
-    document = verify(waiting, code=Exit.BROKEN)
-    assert (document["ok"], kinds(document)) == (False, {("not-begun", 0): 1})
-    assert main(["verify", "-f", str(waiting)]) == Exit.BROKEN
-    assert "nothing is stored, and 3 records wait" in capsys.readouterr().out
-
-    assert verify(scene.manifest(kafka={"topics": [empty]}))["ok"], "nothing waits"
-    misspelt = verify(scene.manifest(kafka={"topics": [f"{name}x"]}), code=Exit.UNREACHABLE)
-    assert (misspelt["ok"], misspelt["complete"]) == (False, False)
-    assert "no such topic" in misspelt["errors"][0]["message"]
-    verify(waiting, "--topic", f"{name}x", code=Exit.UNREACHABLE)

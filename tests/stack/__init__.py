@@ -1,5 +1,5 @@
 """Real servers on loopback: Kafka (one broker, or a cluster of three), S3 (MinIO, or SeaweedFS where that will do),
-a schema registry, what answers as AWS Glue's does, Iceberg's REST catalog, and a Hive metastore.
+a schema registry, Iceberg's REST catalog, and a Hive metastore.
 
 In a process, as context managers that start together and die with their parent::
 
@@ -10,7 +10,6 @@ From a shell, staying until they are told to stop: ``python -m tests.stack up|do
 What they run is fetched and built by ``make setup`` into ``.cache``.
 """
 
-from tests.stack.glue import GlueRegistry
 from tests.stack.hive import HiveMetastore
 from tests.stack.iceberg import IcebergCatalog
 from tests.stack.kafka import KafkaBroker
@@ -22,7 +21,6 @@ from tests.stack.seaweedfs import SeaweedServer
 from tests.stack.server import ServerError, running
 
 __all__ = [
-    "GlueRegistry",
     "HiveMetastore",
     "IcebergCatalog",
     "Kafka",

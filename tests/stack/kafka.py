@@ -146,17 +146,13 @@ class KafkaBroker(Server):
         self.wait(timeout)
         return self.bootstrap
 
-    def run_tool(self, main_class: str, *arguments: str, lines: str = "", timeout: float = 600) -> str:
-        """Run one of Kafka's command line tools to its end and return what it printed; raise `ServerError`.
-
-        ``lines`` are its standard input.
-        """
+    def run_tool(self, main_class: str, *arguments: str) -> str:
+        """Run one of Kafka's command line tools to its end and return what it printed; raise `ServerError`."""
         done = subprocess.run(
             [*self._java("-Xmx256m"), main_class, *arguments],
-            input=lines,
             capture_output=True,
             text=True,
-            timeout=timeout,
+            timeout=600,
             check=False,
         )
         if done.returncode != 0:

@@ -126,9 +126,9 @@ class KafkaCluster(Launched):
         """Whether all brokers answer now and all replicas are in sync."""
         return all(server.serves() for server in self.servers) and not self.ailments()
 
-    def run_tool(self, main_class: str, *arguments: str, lines: str = "", timeout: float = 600) -> str:
+    def run_tool(self, main_class: str, *arguments: str) -> str:
         """Run one of Kafka's command line tools, see `KafkaBroker.run_tool`."""
-        return self.brokers[0].run_tool(main_class, *arguments, lines=lines, timeout=timeout)
+        return self.brokers[0].run_tool(main_class, *arguments)
 
     # how they are
 

@@ -1,48 +1,28 @@
-"""Secrets as Strimzi's operators write them for a ``Kafka`` named main and its ``KafkaUser``s, key by key."""
+"""Secrets as Strimzi's operators write them for a ``Kafka`` named main and its ``KafkaUser``s, without PKCS #12."""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from cryptography import x509
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.serialization import pkcs12
-
 from tests.stack.authority import Authority
 from tests.stack.tls import Certificates
 
 CLUSTER_CA: Final = "main-cluster-ca-cert"
-_ARCHIVE_PASSWORD: Final = b"archive-password"
 
 SecretData = Mapping[str, bytes]
 
 
 def cluster_ca(certificates: Certificates) -> SecretData:
     """Of ``<cluster>-cluster-ca-cert``: the authority of the brokers."""
-    authority = certificates.authority.read_bytes()
-    archive = pkcs12.serialize_key_and_certificates(
-        b"ca", None, None, [x509.load_pem_x509_certificate(authority)], _encryption()
-    )
-    return {"ca.crt": authority, "ca.p12": archive, "ca.password": _ARCHIVE_PASSWORD}
+    return {"ca.crt": certificates.authority.read_bytes()}
 
 
 def tls_user(certificates: Certificates) -> SecretData:
     """Of a ``KafkaUser`` with ``authentication: {type: tls}``; its ``ca.crt`` says nothing about brokers."""
-    certificate, key = certificates.client_certificate.read_bytes(), certificates.client_key.read_bytes()
-    private = serialization.load_pem_private_key(key, None)
-    archive = pkcs12.serialize_key_and_certificates(
-        b"user",
-        private,  # type: ignore[arg-type]  # any kind of key, of which this is one
-        x509.load_pem_x509_certificate(certificate),
-        None,
-        _encryption(),
-    )
     return {
         "ca.crt": Authority("clients-ca").certificate,
-        "user.crt": certificate,
-        "user.key": key,
-        "user.p12": archive,
-        "user.password": _ARCHIVE_PASSWORD,
+        "user.crt": certificates.client_certificate.read_bytes(),
+        "user.key": certificates.client_key.read_bytes(),
     }
 
 
@@ -59,7 +39,3 @@ def write(secrets_dir: Path, name: str, data: SecretData) -> None:
     folder.mkdir(parents=True)
     for key, value in data.items():
         (folder / key).write_bytes(value)
-
-
-def _encryption() -> serialization.KeySerializationEncryption:
-    return serialization.BestAvailableEncryption(_ARCHIVE_PASSWORD)

@@ -132,7 +132,7 @@ class Transaction:
 
     def __init__(self, producer: KafkaProducer) -> None:
         self._producer = producer
-        self._open = True
+        self.open = True
 
     def produce(self, topic: str, records: Iterable[Record | bytes]) -> list[tuple[int, int]]:
         """Write records and wait until they are in the log, not yet committed."""
@@ -141,16 +141,7 @@ class Transaction:
     def abort(self) -> None:
         """Abort now; nothing can be written to this transaction afterwards."""
         self._producer.abort_transaction()
-        self._open = False
-
-    def commit(self) -> None:
-        """Commit now; nothing can be written to this transaction afterwards."""
-        self._producer.commit_transaction()
-        self._open = False
-
-    @property
-    def open(self) -> bool:
-        return self._open
+        self.open = False
 
 
 @contextmanager
@@ -167,7 +158,7 @@ def transaction(bootstrap: str, transactional_id: str, **options: Any) -> Iterat
                 current.abort()
             raise
         if current.open:
-            current.commit()
+            producer.commit_transaction()
 
 
 def read_all(bootstrap: str, topic: str, *, committed: bool = True, **options: Any) -> dict[int, list[Record]]:

@@ -15,7 +15,7 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert broken_links(page, page.read_text()) == []
 
 
-@pytest.mark.parametrize("page", ["finish", "types", "tables", "hive"])
+@pytest.mark.parametrize("page", ["finish", "tables", "hive"])
 def test_manifests_of_the_page_are_run_by_members(page: str) -> None:
     """As `tests.integration.harness.examples` reads them."""
     shown = set(re.findall(r"examples/([\w-]+)\.yaml", (DOCS / f"{page}.md").read_text()))

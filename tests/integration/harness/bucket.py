@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -45,14 +44,10 @@ class StoredObject:
     extension: str
     size: int
     """Bytes, as stored."""
-    modified: datetime
-    storage_class: str
     encryption: str | None
     """Server-side encryption: ``AES256``, ``aws:kms`` or none."""
     metadata: Mapping[str, str]
     """User metadata, decoded."""
-    keys: tuple[int | bytes, ...]
-    """Of sequence files; empty for others."""
     values: tuple[bytes, ...]
     """Rows of columns as JSON."""
 
@@ -69,12 +64,10 @@ class StoredObject:
 class Bucket:
     """One prefix of a bucket."""
 
-    def __init__(self, client: "S3Client", name: str, prefix: str, *, delimiter: bytes = b"\n") -> None:
+    def __init__(self, client: "S3Client", name: str, prefix: str) -> None:
         self.client = client
         self.name = name
         self._head = f"{prefix}/" if prefix else ""
-        self._delimiter = delimiter
-        """What ends each value in text."""
 
     def objects(self, topic: str | None = None) -> list[StoredObject]:
         """Return all objects of records (of ``topic``), by topic, partition, generation, start and path."""
@@ -145,7 +138,6 @@ class Bucket:
     def _read(self, listed: Mapping[str, Any], name: re.Match[str]) -> StoredObject:
         key = listed["Key"]
         answer = self.client.get_object(Bucket=self.name, Key=key)
-        keys, values = _records(name["extension"], answer["Body"].read(), self._delimiter)
         return StoredObject(
             key=key,
             topic=unquote(name["topic"]),
@@ -155,32 +147,28 @@ class Bucket:
             start=int(name["start"]),
             extension=name["extension"],
             size=listed["Size"],
-            modified=listed["LastModified"],
-            storage_class=answer.get("StorageClass", "STANDARD"),
             encryption=answer.get("ServerSideEncryption"),
             metadata={field: unquote(value) for field, value in answer["Metadata"].items()},
-            keys=keys,
-            values=values,
+            values=_records(name["extension"], answer["Body"].read()),
         )
 
 
-def _records(extension: str, content: bytes, delimiter: bytes) -> tuple[tuple[int | bytes, ...], tuple[bytes, ...]]:
+def _records(extension: str, content: bytes) -> tuple[bytes, ...]:
     if extension == ".seq":
-        file = sequencefile.read(content)
-        return tuple(file.keys), tuple(file.values)
+        return tuple(sequencefile.read(content).values)
     if extension == ".parquet":
         table = pq.read_table(io.BytesIO(content))
         if "value" not in table.column_names:
-            return (), tuple(json.dumps(row, default=str).encode() for row in table.to_pylist())
+            return tuple(json.dumps(row, default=str).encode() for row in table.to_pylist())
         values: list[Any] = table.column("value").to_pylist()
-        return (), tuple(values)
+        return tuple(values)
     if extension == ".kafka":
-        return (), ()  # Kafka's own tool reads it
+        return ()  # Kafka's own tool reads it
     if extension == ".jsonl.gz":
-        return (), tuple((json.loads(line)["value"] or "").encode() for line in gzip.decompress(content).splitlines())
+        return tuple((json.loads(line)["value"] or "").encode() for line in gzip.decompress(content).splitlines())
     text = {".txt": _plain, ".txt.gz": gzip.decompress, ".txt.zst": _zstd}[extension](content)
-    assert text.endswith(delimiter), "a text object does not end with a whole line"
-    return (), tuple(text.removesuffix(delimiter).split(delimiter))
+    assert text.endswith(b"\n"), "a text object does not end with a whole line"
+    return tuple(text.removesuffix(b"\n").split(b"\n"))
 
 
 def _plain(content: bytes) -> bytes:

@@ -51,9 +51,9 @@ class Scene(ClosedAtEnd):
     def close(self) -> None:
         self._stack.close()
 
-    def bucket_at(self, prefix: str, *, delimiter: bytes = b"\n") -> Bucket:
-        """Return the same bucket under another prefix than `bucket`, or with another delimiter of text."""
-        return Bucket(self._client, self._bucket_name, prefix, delimiter=delimiter)
+    def bucket_at(self, prefix: str) -> Bucket:
+        """Return the same bucket under another prefix than `bucket`."""
+        return Bucket(self._client, self._bucket_name, prefix)
 
     def manifest(self, **spec: Any) -> Path:
         """Write a manifest; mappings in ``spec`` are merged into what every test needs."""

@@ -23,8 +23,6 @@ class Kubelet:
         self._thread = threading.Thread(target=self._run, daemon=True)
         self.crashing: set[str] = set()
         """Names of StatefulSets whose members crash."""
-        self.missing: set[str] = set()
-        """Images that cannot be pulled."""
         self.addresses: dict[int, str] = {}
         """Of members by their number, of those that are not at 127.0.0.1."""
         self.broken: list[str] = []
@@ -69,9 +67,6 @@ class Kubelet:
         self._api.apply(f"{self._path}/{name}", pod | {"spec": spec})
         address = self.addresses.get(int(name.rpartition("-")[2]), "127.0.0.1")
         status = _crashing() if owner["metadata"]["name"] in self.crashing else _ready(address)
-        image = owner["spec"]["template"]["spec"]["containers"][0]["image"]
-        if image in self.missing:
-            status = _waiting_for(image)
         self._api.apply(f"{self._path}/{name}/status", pod | {"status": status}, manager="kubelet")
 
     def _judge(self, pods: Collection[Document]) -> None:
@@ -85,12 +80,6 @@ class Kubelet:
 def _ready(address: str) -> Document:
     ready = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-11-21T11:00:00Z"}
     return {"phase": "Running", "podIP": address, "podIPs": [{"ip": address}], "conditions": [ready]}
-
-
-def _waiting_for(image: str) -> Document:
-    waiting = {"waiting": {"reason": "ErrImagePull", "message": "manifest unknown"}}
-    container = {"name": "member", "image": image, "imageID": "", "ready": False, "restartCount": 0, "state": waiting}
-    return {"phase": "Pending", "containerStatuses": [container]}
 
 
 def _crashing() -> Document:

@@ -16,7 +16,7 @@ from logpersister_operator.crd.status import Condition, Status, Summary
 from logpersister_operator.crd.status_records import Uploads
 from tests.integration.kubernetes.judge import COLLECTION
 from tests.stack import artifacts
-from tests.stack.kubernetes import ApiServer, Client, Refused
+from tests.stack.kubernetes import ApiServer, Client
 from tests.stack.kubernetes.client import Document
 from tests.unit.collectors.samples import collector
 from tests.unit.manifest.documents import DOCUMENT, changed
@@ -116,18 +116,6 @@ def test_what_is_printed(kubectl: Kubectl, api: Client, namespace: str) -> None:
     assert kubectl("get", "logpersister", "clicks-backup").returncode == 0
 
 
-def test_the_status_is_another_door(api: Client, namespace: str) -> None:
-    path = COLLECTION.format(namespace)
-    stored = api.create(path, DOCUMENT | {"status": {"generation": 5}})
-    assert "status" not in stored
-    changed_spec = changed({"spec.members": 9, "status": {"generation": 6}}) | {"metadata": stored["metadata"]}
-    answer = api.replace(f"{path}/clicks-backup/status", changed_spec)
-    assert answer["status"] == {"generation": 6}
-    assert "members" not in answer["spec"]
-    with pytest.raises(Refused, match="not found"):
-        api.get(f"{path}/clicks-backup/scale")
-
-
 def test_a_status_as_full_as_it_can_be_is_taken(api: Client, namespace: str) -> None:
     """Nothing that the operator's model can hold is refused by the definition."""
     path = COLLECTION.format(namespace)
@@ -156,14 +144,6 @@ def _fullest(schema: Document, name: str = "", number: int = 0) -> Any:
         longest = f"{name}{number}".ljust(schema.get("maxLength", 100), "x")
         return longest if schema.get("format") != "date-time" else "2026-11-21T12:00:00Z"
     return True if schema["type"] == "boolean" else 2**62 - number
-
-
-def test_every_field_is_explained(kubectl: Kubectl) -> None:
-    everything = kubectl("explain", "lp", "--recursive")
-    assert everything.returncode == 0, everything.stderr
-    explained = kubectl("explain", "lp.spec.upload.maxAge").stdout
-    assert "1s to 30d. Default: 15m." in " ".join(explained.split()), "kubectl breaks lines anywhere"
-    assert "enum: S3, KMS" in kubectl("explain", "lp.spec.storage.encryption").stdout
 
 
 def test_a_mistake_is_told_in_words(kubectl: Kubectl) -> None:

@@ -281,24 +281,6 @@ def test_a_command_line_that_makes_no_sense(plugin: Plugin) -> None:
     assert "kubectl logpersister promote NAME --all" in refused(plugin(), code=2)
 
 
-def test_types(plugin: Plugin, api: Client, path: str) -> None:
-    tell(api, path, {"summary": {"state": "MembersReady"}})
-    assert "No records by type are known" in succeeded(plugin("types", NAME))
-    numbers = {"count": 3, "records": 12345678901, "bytes": 1, "quarantined": 7, "dropped": 2}
-    stalest = [{"topic": "clicks", "type": "refund", "newest": TIME}]
-    refused_most = [{"topic": "clicks", "type": "order", "quarantined": 7}]
-    tell(api, path, {"types": {**numbers, "stalest": stalest, "mostQuarantined": refused_most}})
-    assert succeeded(plugin("types", NAME)).splitlines() == [
-        "12345678901 records of 3 types since the members started; 7 in quarantine, 2 left out",
-        "",
-        "NEWEST RECORD             TYPE",
-        f"{TIME:24}  clicks refund",
-        "",
-        "IN QUARANTINE             TYPE",
-        f"{7:<24}  clicks order",
-    ]
-
-
 READY = {"type": "Ready", "status": "True", "reason": "Done", "message": "all is well", "lastTransitionTime": TIME}
 
 

@@ -59,28 +59,6 @@ def test_an_object_of_somebody_else_is_named_and_never_touched_and_its_name_is_t
             assert api.get(theirs[plural][0]) == theirs[plural][1]
 
 
-def wanted(resource: Resource) -> list[int]:
-    return [one["spec"]["replicas"] for one in resource.stateful_sets().values()]
-
-
-def test_a_budget_that_is_refused_keeps_no_member_from_being_scaled(
-    resource: Resource, api: Client, namespace: str
-) -> None:
-    hard = {"count/poddisruptionbudgets.policy": "0"}
-    path = f"/api/v1/namespaces/{namespace}/resourcequotas/none"
-    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none", "namespace": namespace}}
-    api.apply(path, {**quota, "spec": {"hard": hard}})
-    api.apply(f"{path}/status", {**quota, "status": {"hard": hard, "used": hard}})  # what a controller does
-    for members in (2, 3):
-        resource.apply(SPEC | {"members": members})
-        resource.eventually(f"{members} members", lambda: wanted(resource) == [members])  # noqa: B023 - called at once
-    told = resource.wait("Stalled", "True", "Refused")
-    assert "exceeded quota" in told["message"]
-    resource.apply(SPEC | {"members": 3, "networkPolicy": "None"})
-    policies = "apis/networking.k8s.io/v1"
-    resource.eventually("the policy goes", lambda: not resource.children(policies, "networkpolicies"))
-
-
 def test_what_an_operator_decided_from_an_older_version_undoes_no_newer_record(
     api_server: ApiServer, api: Client, namespace: str
 ) -> None:

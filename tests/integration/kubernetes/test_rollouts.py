@@ -91,27 +91,6 @@ def test_a_canary_that_crashes_is_withdrawn(
     assert kubelet.most <= MEMBERS + 1
 
 
-def test_an_image_that_cannot_be_pulled_is_named_and_setting_it_back_heals(
-    resource: Resource, operator: OperatorProcess, kubelet: Kubelet
-) -> None:
-    missing = SPEC | {"image": "registry.example/logpersister:missing"}
-    kubelet.missing = {missing["image"]}
-    resource.apply(missing)
-    named = f"cannot pull its image {missing['image']}: ErrImagePull manifest unknown"
-    assert named in resource.wait("Stalled", "True", "ImageUnavailable")["message"]
-    resource.apply(SPEC)
-    resource.wait("Ready", "True", "MembersReady")
-    (old,) = resource.eventually("the other is gone", lambda: len(found := members(resource)) == 1 and found)
-    resource.apply(missing)
-    assert named in resource.wait("Stalled", "True", "RolloutFailed")["message"]
-    resource.eventually("what the canary left goes", lambda: members(resource) == {old: MEMBERS})
-    resource.apply(SPEC)
-    resource.wait("Ready", "True", "MembersReady")
-    resource.wait("Stalled", "False", "Progressing")
-    assert kubelet.broken == []
-    assert "round.failed" not in operator.log.read_text()
-
-
 class _AllBut(set[str]):
     """All names but one."""
 

@@ -1,7 +1,6 @@
 """Reaching the storage: checks, credentials, processes."""
 
 import os
-import pickle
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -215,8 +214,3 @@ def test_a_store_works_in_a_forked_process_and_after_closing(store: ObjectStore)
     assert store.metadata(key_of(0)) is not None
     store.close()
     assert store.get_json("raw/x.json") == {"by": "parent"}
-
-
-def test_a_store_is_never_pickled(store: ObjectStore) -> None:
-    with pytest.raises(TypeError, match="must not be pickled"):
-        pickle.dumps(store)

@@ -2,7 +2,7 @@ import argparse
 
 import pytest
 
-from logpersister.cli.argument_types import count, positive, seconds, size
+from logpersister.cli.argument_types import seconds, size
 from logpersister.cli.arguments import parser
 
 
@@ -27,30 +27,12 @@ def test_a_duration_has_its_unit_and_is_not_zero(capsys: pytest.CaptureFixture[s
         seconds("0s")
 
 
-@pytest.mark.parametrize("text", ["", "-1", "1.5", "many"])
-def test_what_is_no_count(text: str) -> None:
-    with pytest.raises(argparse.ArgumentTypeError, match="is not a whole number"):
-        count(text)
-
-
-@pytest.mark.parametrize("text", ["", "0", "-1", "1e9"])
-def test_what_is_no_positive_number(text: str) -> None:
-    with pytest.raises(argparse.ArgumentTypeError, match="is not a whole number, 1 or more"):
-        positive(text)
-    assert positive("1") == 1
-
-
 @pytest.mark.parametrize("argv", [[], ["check"], ["run", "-f"], ["lag", "-f", "x", "--timeout", "soon"], ["unknown"]])
 def test_a_wrong_command_line_is_exit_2(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         parser().parse_args(argv)
     assert ended.value.code == 2
     assert "usage:" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(("text", "expected"), [("8Mi", 8 << 20), ("1000", 1000), ("1k", 1000)])
-def test_sizes_of_the_command_line_are_those_of_manifests(text: str, expected: int) -> None:
-    assert size(text) == expected
 
 
 @pytest.mark.parametrize("text", ["0", "", "fast", "1.5", "-1"])

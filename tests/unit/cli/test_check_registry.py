@@ -53,24 +53,6 @@ def test_a_subject_that_is_not_there_is_a_warning() -> None:
     assert (found.verdict, found.message.startswith("clicks: schema registry")) == ("warning", True)
 
 
-def test_it_says_what_columns_do_not_hold_and_which_fields_are_left_out() -> None:
-    infinite = {"type": "long", "logicalType": "timestamp-micros"}
-    both = ["long", "double"]
-    found = found_of(record(id="long", v=both, w=both, at={"type": infinite}, odd=["string", "int"]), compares=False)
-    refused = "refuses the record (overflow), unless faults of spec.value sets it to null"
-    assert found[1:] == [
-        Finding(
-            "registry", "ok", f"clicks: v, w: a long that no float64 is exactly (from 9007199254740993 on) {refused}"
-        ),
-        Finding(
-            "registry",
-            "ok",
-            f"clicks: at: a timestamp-micros before the year 1 or after 9999, such as infinity, {refused}",
-        ),
-        Finding("registry", "warning", "clicks: odd: left out, because it is one of several types"),
-    ]
-
-
 def test_a_topic_whose_schema_cannot_be_columns_keeps_no_other_from_starting() -> None:
     client = FakeSubjects({"clicks-value": versions(V1), "orders-value": versions('"string"')})
     known = TopicSchemas(accepted(BY_REGISTRY), [schemas(client)])

@@ -8,12 +8,6 @@ from logpersister.cli.brokers import Call
 from logpersister.cli.exits import UnreachableError
 
 
-def test_the_result_and_the_error_of_the_function_come_through() -> None:
-    assert Call("it", 5, lambda: 7).result() == 7
-    with pytest.raises(ZeroDivisionError):
-        Call("it", 5, lambda: 1 // 0).result()
-
-
 def test_an_overdue_call_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(brokers, "GRACE_SECONDS", 0.05)
     never = threading.Event()

@@ -10,7 +10,6 @@ from logpersister.group.observation import observe
 from logpersister.manifest.blocks.kafka import KafkaSpec
 from logpersister.plan.intents import CommittedOffset, Intent, UnknownMetadataError, promised, stored
 from logpersister.ranges import Offset, TopicPartition
-from logpersister.report.lag import WORST, GenerationShare, generations
 
 NOW = 1_800_000_000.0
 P0, P1, P2 = (TopicPartition("clicks", number) for number in range(3))
@@ -65,18 +64,6 @@ def offsets() -> Offsets:
         starts={P0: 50, P1: 0, P2: 10},
         ends_={P0: 100, P1: 100, P2: 100},
     )
-
-
-def test_the_generations_that_partitions_are_in(offsets: Offsets) -> None:
-    lag = look(offsets)
-    assert lag.observation.generations == (GenerationShare(1, 1, {}), GenerationShare(2, 1, {P1: 70}))
-    assert document(lag, every=False)["generations"][1] == {"generation": 2, "partitions": 1}
-    out = io.StringIO()
-    _show_tables(lag, out, every=False)
-    assert "generation 1 in 1, generation 2 in 1 of 3 partitions\n" in out.getvalue()
-    many = [(TopicPartition("clicks", number), 1, number) for number in reversed(range(50))]
-    (share,) = generations(many)
-    assert (share.partitions, list(share.began.values())) == (50, list(range(WORST)))
 
 
 def test_a_topic_that_cannot_be_asked_hides_no_other_and_is_not_counted(offsets: Offsets) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from logpersister import __version__
 from logpersister.cli import main
 from logpersister.cli.exits import Exit
 from logpersister.manifest.secrets import DIRECTORY_VARIABLE
@@ -38,16 +37,6 @@ def test_help_loads_nothing_heavy() -> None:
     assert "exit codes:" in done.stdout
 
 
-def test_version_names_what_matters(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["--version"])
-    assert (ended.value.code, capsys.readouterr().out) == (Exit.OK, f"logpersister {__version__}\n")
-    assert main(["version"]) == Exit.OK
-    out = capsys.readouterr().out
-    assert out.startswith("logpersister ")
-    assert "kafka-python" in out
-
-
 @pytest.mark.parametrize("command", ["check", "lag"])
 def test_an_invalid_manifest_is_exit_2_and_one_line_a_problem(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -63,18 +52,6 @@ def test_an_invalid_manifest_is_exit_2_and_one_line_a_problem(
     problems = captured.err.splitlines()
     assert len(problems) == 3
     assert all(line.startswith(f"{file}:") for line in problems)
-
-
-def test_a_missing_manifest_is_exit_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["lag", "-f", str(tmp_path / "none.yaml")]) == Exit.INVALID
-    assert "cannot be read" in capsys.readouterr().err
-
-
-def test_a_missing_secrets_directory_is_exit_2(
-    manifest: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["lag", "-f", str(manifest), "--secrets-dir", str(tmp_path / "none")]) == Exit.INVALID
-    assert "--secrets-dir" in capsys.readouterr().err
 
 
 def test_an_unreachable_broker_is_exit_3_and_never_a_lag_of_zero(

@@ -1,14 +1,12 @@
 import io
 import json
-import sys
-import time
 from datetime import UTC, datetime
 from itertools import pairwise
 
 import pytest
 
 from logpersister.cli import progress
-from logpersister.cli.progress import ProgressReporter, RateEstimate, RateMeter, counted
+from logpersister.cli.progress import ProgressReporter, RateEstimate, RateMeter
 from logpersister.ranges import Range, TopicPartition
 from logpersister.report import logs
 from logpersister.report.facts import Identity, RangeWritten, WrittenObject
@@ -16,11 +14,6 @@ from logpersister.report.lag import PartitionLag, summarise
 from logpersister.report.status import MemberState, StatusBoard
 
 PARTITION = TopicPartition("clicks", 0)
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.fixture
@@ -89,33 +82,3 @@ def test_pace_begins_with_the_run_and_forgets(board: StatusBoard) -> None:
     now = 1060.0
     store(board, left=200)
     assert meter.estimate(board.snapshot()) == RateEstimate(per_second=2.0, seconds_left=100.0)
-
-
-def test_a_run_that_ends_between_two_looks_has_a_rate(board: StatusBoard) -> None:
-    now = 0.0
-    meter = RateMeter(lambda: now)
-    assert meter.estimate(board.snapshot()) is None
-    now = 5.0
-    assert meter.estimate(board.snapshot()) is None
-    now = 10.0
-    store(board, left=0)
-    board.state(MemberState.STOPPED)
-    assert meter.estimate(board.snapshot()) == RateEstimate(per_second=20.0, seconds_left=0.0)
-
-
-def test_a_run_that_fails_before_it_starts_closes_cleanly() -> None:
-    with ProgressReporter(io.StringIO()):
-        pass
-
-
-def test_counting_shows_only_where_it_tears_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    errors = Terminal()
-    monkeypatch.setattr(sys, "stderr", errors)
-    monkeypatch.setattr(sys, "stdout", io.StringIO())
-    times = iter(range(0, 1000, 2))
-    monkeypatch.setattr(time, "monotonic", lambda: next(times))
-    assert list(counted(range(3), "objects listed")) == [0, 1, 2]
-    assert "1 objects listed" in errors.getvalue()
-
-    monkeypatch.setattr(sys, "stderr", io.StringIO())
-    assert list(counted(range(3), "objects listed")) == [0, 1, 2]

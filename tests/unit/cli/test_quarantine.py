@@ -46,8 +46,6 @@ OUTPUTS: dict[str, dict[str, Any]] = {
     "orc": {"orc": {}},
 }
 
-AWAY = {"avro": {"registry": {"url": "http://127.0.0.1:1"}}}
-
 
 class Bucket:
     """The objects of one range, as a member has stored them."""
@@ -199,21 +197,6 @@ def test_records_are_shown_with_their_reasons(monkeypatch: pytest.MonkeyPatch, o
     assert (document["reason"], document["value"], document["valueBase64"]) == ("not_utf8", None, "/w==")
 
 
-def test_long_values_are_cut_unless_they_are_wanted_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    long = b'{"id": "' + 1000 * b"x" + b'"}'
-    monkeypatch.setattr(f"{__name__}.VALUES", [long, b"{"])
-    resource = resource_of(OUTPUTS["jsonl"])
-    _, out, err = run(monkeypatch, Bucket(resource), resource, "show")
-    cut, short = (line.split("\t")[-1] for line in out.splitlines())
-    assert cut == long[:199].decode() + "…"
-    assert short == "{"
-    assert err == "1 value cut at 200 characters; --whole shows all\n"
-    _, out, err = run(monkeypatch, Bucket(resource), resource, "show", whole=True)
-    assert (out.splitlines()[0].split("\t")[-1], err) == (long.decode(), "")
-    _, out, err = run(monkeypatch, Bucket(resource), resource, "show", json=True)
-    assert (json.loads(out)["records"][0]["value"], err) == (long.decode(), "")
-
-
 def test_a_damaged_object_is_named_and_the_others_are_read(
     monkeypatch: pytest.MonkeyPatch, output: dict[str, Any]
 ) -> None:
@@ -228,13 +211,6 @@ def test_a_damaged_object_is_named_and_the_others_are_read(
     assert [one["object"] for one in document["unreadable"]] == [damaged]
     assert err.startswith(f"{damaged}: cannot be read: ")
     assert sum(one["records"] for one in document["reasons"] if one["partition"] == 0) >= 5
-
-
-def test_a_topic_whose_registry_is_away_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    bucket, silent = Bucket(resource_of(OUTPUTS["parquet"])), resource_of(OUTPUTS["parquet"], **{"spec.value": AWAY})
-    code, out, err = run(monkeypatch, bucket, silent, "ls", json=True)
-    assert (code, json.loads(out)["reasons"]) == (Exit.UNREACHABLE, [])
-    assert "cannot be read: registry: " in err
 
 
 @pytest.mark.parametrize(
@@ -262,31 +238,9 @@ def test_records_without_values_are_not_judged(monkeypatch: pytest.MonkeyPatch) 
     assert (code, told) == (Exit.OK, [("values_left_out", None, 5, 101)])
 
 
-def test_a_tombstone_of_a_type_that_was_declared_since_is_judged_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    before, now = (
-        resource_of(OUTPUTS["parquet"], **{"spec.types": {"key": True, "entries": [{"names": [name]}]}})
-        for name in ("other", "k")
-    )
-    bucket = Bucket(before)
-    _, out, _ = run(monkeypatch, bucket, now, "show", json=True)
-    tombstone = json.loads(out)["records"][VALUES.index(None)]
-    assert (tombstone["offset"], tombstone["reason"], tombstone["value"]) == (106, "accepted", None)
-    _, out, _ = run(monkeypatch, bucket, before, "show")
-    assert out.splitlines()[VALUES.index(None)] == "clicks\t0:106\tunknown_type\t-\t"
-
-
 @pytest.mark.parametrize("action", ["ls", "show", "replay"])
 def test_a_topic_that_the_manifest_does_not_select_is_refused(monkeypatch: pytest.MonkeyPatch, action: str) -> None:
     resource = resource_of(OUTPUTS["parquet"])
     with pytest.raises(CommandError, match="--topic: click is no topic") as refused:
         run(monkeypatch, Bucket(resource), resource, action, topic="click")
     assert refused.value.code == Exit.INVALID
-
-
-@pytest.mark.parametrize("as_json", [False, True])
-def test_a_reason_that_no_record_has_is_told(monkeypatch: pytest.MonkeyPatch, as_json: bool) -> None:
-    resource = resource_of(OUTPUTS["parquet"])
-    code, _, err = run(monkeypatch, Bucket(resource), resource, "show", reason="wrongtype", json=as_json)
-    assert code == Exit.OK
-    assert err.startswith("--reason wrongtype: no record in quarantine has this reason")
-    assert run(monkeypatch, Bucket(resource), resource, "show", reason="wrong_type", json=as_json)[2] == ""

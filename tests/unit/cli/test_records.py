@@ -116,11 +116,6 @@ def test_record_batches_and_of_these_only_what_is_in_the_range() -> None:
     assert first == [(1, b"", True), (2, b"2", False), (4, b"value", False)]
 
 
-def test_a_snapshot_that_is_gone_is_said() -> None:
-    found = begin(b"one\n", metadata=METADATA)
-    assert found.note == "the snapshot of its revision 0123456789ab is not in the bucket: read as its first bytes look"
-
-
 def test_no_more_is_read_than_is_needed() -> None:
     asked: list[int] = []
 
@@ -207,27 +202,6 @@ def parquet(schema: bool, values: list[bytes | None], **options: Any) -> bytes:
     ((path, rows),) = by_path(records, layout)
     identity = ObjectIdentity(IDENTITY.range, path)
     return encode(make_format(output, schema=spec if schema else AS_THEY_ARE), [rows], identity)
-
-
-@pytest.mark.parametrize("kafka", [["offset"], []], ids=["offsets", "none"])
-def test_json_lines_are_shown_as_they_are(kafka: list[str]) -> None:
-    output = {"jsonl": {"kafkaColumns": kafka}}
-    rows = batch([Record(7, 5, b"k", b'{"a": 1}'), Record(9, 5, b"k", b"\xff")])
-    content = encode(make_format(OutputSpec.model_validate(output)), [rows])
-    found = begin(content, bucket=written_as(output), metadata=METADATA)
-    assert (found.format, found.compression, found.keeps_offsets) == ("jsonl", "gzip", bool(kafka))
-    lines = gzip.decompress(content).splitlines()
-    assert lines[0].startswith(b'{"value":"{\\"a\\": 1}"')
-    assert [(one.value, one.offset) for one in found.records] == list(
-        zip(lines, (7, 9) if kafka else (None, None), strict=True)
-    )
-
-
-def test_rows_are_shown_as_json() -> None:
-    value = b'{"at": "2026-11-21T05:00:00.123456789Z", "raw": "AAE=", "x": 1}'
-    found = begin(parquet(True, [value]))
-    assert (found.format, found.compression, found.keeps_offsets) == ("parquet", "inside", False)
-    assert [one.value for one in found.records] == [b'{"at": "2026-11-21T05:00:00.123456789Z", "raw": "AAE="}']
 
 
 @pytest.mark.parametrize("by_revision", [False, True], ids=["magic", "revision"])

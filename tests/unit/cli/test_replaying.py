@@ -9,7 +9,6 @@ from logpersister.cli import replaying
 from logpersister.cli.exits import Exit
 from logpersister.manifest import LogPersister
 from logpersister.plan.intents import UnknownMetadataError
-from tests.unit.cli.test_quarantine import AWAY
 from tests.unit.cli.test_quarantine import run as run_quarantine
 from tests.unit.manifest.documents import accepted
 from tests.unit.replay.bucket import CLICKS, Bucket, KilledError, bucket_with, replayer, store_range
@@ -118,7 +117,8 @@ def test_a_topic_that_may_not_be_read_or_whose_registry_is_away_is_named(
     monkeypatch: pytest.MonkeyPatch, bucket: Bucket
 ) -> None:
     before = dict(bucket.objects)
-    silent = accepted({"spec.output": {"parquet": {}}, "spec.value": AWAY})
+    nowhere = {"avro": {"registry": {"url": "http://127.0.0.1:1"}}}
+    silent = accepted({"spec.output": {"parquet": {}}, "spec.value": nowhere})
     for manifest, away, why in ((TEXTS, {"clicks": "not allowed to read it"}, "not allowed"), (silent, {}, "registry")):
         code, _, err = run(monkeypatch, bucket, manifest, {CLICKS: committed(200, topic_id="id")}, away)
         assert (code, f"cannot be replayed: {why}" in err) == (Exit.UNREACHABLE, True)

@@ -6,7 +6,7 @@ import yaml
 from kafka.errors import KafkaTimeoutError
 
 from logpersister.cli import brokers, check, main, run
-from logpersister.cli.exits import Exit, UnreachableError
+from logpersister.cli.exits import Exit
 from tests.unit.manifest.documents import changed
 
 Capture = pytest.CaptureFixture[str]
@@ -75,23 +75,6 @@ def test_a_shadow_has_nothing_in_common_with_what_it_shadows(
     else:
         assert (code, started) == (Exit.INVALID, [])
         assert message in capsys.readouterr().err
-
-
-def test_a_manifest_to_shadow_that_is_wrong(tmp_path: Path, capsys: Capture) -> None:
-    assert run_shadow(tmp_path) == Exit.INVALID
-    assert "old.yaml: cannot be read" in capsys.readouterr().err
-
-
-def test_a_broker_of_the_old_revision_that_cannot_be_reached(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
-    def reach(*arguments: Any) -> None:
-        raise UnreachableError("spec.kafka: no broker answers")
-
-    monkeypatch.setattr(brokers, "reach", reach)
-    written(tmp_path / "old.yaml")
-    assert run_shadow(tmp_path) == Exit.UNREACHABLE
-    assert "old.yaml: spec.kafka: no broker answers" in capsys.readouterr().err
 
 
 def test_neither_a_shadow_nor_a_replay_goes_past_a_table(tmp_path: Path, capsys: Capture) -> None:

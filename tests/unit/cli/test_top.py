@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from logpersister.cli import main, top
 from logpersister.cli.asked_status import ask, checked
 from logpersister.cli.exits import CommandError, Exit, UnreachableError
-from logpersister.cli.top import drawn, write
+from logpersister.cli.top import write
 from logpersister.pages.reported import Report
 from logpersister.pages.views import Cell, Page, Table
 from logpersister.report.document import status_of
@@ -59,13 +58,6 @@ def test_who_answers_and_who_does_not(serve: Serve) -> None:
         raise RuntimeError
 
     assert ask(serve(broken), 5.0).problem == "answers something else"
-
-
-@pytest.mark.parametrize(
-    ("text", "address"), [("localhost:8080", "http://localhost:8080"), ("https://[::1]:8/x", "https://[::1]:8")]
-)
-def test_addresses(text: str, address: str) -> None:
-    assert checked(text) == address
 
 
 @pytest.mark.parametrize("text", ["", "ftp://a", "http://", "http://[::1"])
@@ -135,30 +127,3 @@ def test_a_page_as_text_has_nothing_that_a_terminal_obeys() -> None:
         "Group backup: running\n  Failures  3\n\nMembers\n"
         "MEMBER         LAG\nm-\\x1b[31m0  1,000\nm-1              7\n\nA note.\n"
     )
-
-
-def test_a_page_in_a_terminal() -> None:
-    out = io.StringIO()
-    Console(file=out, width=60, force_terminal=True, color_system="standard").print(drawn(PAGE))
-    text = out.getvalue()
-    assert "\x1b[33m3\x1b[0m" in text, "a warning is yellow"
-    assert "\\x1b[31m0" in text
-    assert "Of now." in text
-
-
-def test_it_goes_on_until_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
-    looks = 0
-
-    def one() -> tuple[Page, bool]:
-        nonlocal looks
-        looks += 1
-        return PAGE, True
-
-    def pause(_: float) -> None:
-        if looks == 3:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr("logpersister.cli.top.time.sleep", pause)
-    with pytest.raises(KeyboardInterrupt):
-        top.show_live(one)
-    assert looks == 3

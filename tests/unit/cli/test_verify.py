@@ -54,11 +54,3 @@ def test_what_is_only_promised_is_no_proof(objects: int, pending: int, verdict: 
     out = io.StringIO()
     show("backup", [TopicResult("clicks", 4, objects, begun=1, pending=pending)], out)
     assert list(filter(None, out.getvalue().splitlines()[2:])) == verdict
-
-
-def test_records_that_are_in_no_row_are_counted() -> None:
-    out = io.StringIO()
-    show("backup", [TopicResult("clicks", 1, 2, records=2_050, begun=1, quarantined=2_050, tombstones=3)], out)
-    told = out.getvalue()
-    assert f"{NO_PROBLEM}\n\nin quarantine: 2,050 of 2,050 records, which the parser refused; see why with" in told
-    assert "without a value: 3 of 2,050 records (tombstones)" in told

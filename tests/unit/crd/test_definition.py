@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import yaml
 from definitions.document import Definition
 from definitions.kinds import DEFINITIONS
 from definitions.kinds import LOGPERSISTERS as DEFINITION
 from definitions.schema import json_schema
 from definitions.structural import structural
 
-from crds import _escaped, main, text
+from crds import main
 from logpersister.forms.constraint import matches
 from tests.integration.kubernetes.conftest import CRD_FILE
 
@@ -52,10 +51,6 @@ def test_the_file_is_up_to_date(tmp_path: Any) -> None:
     assert (tmp_path / "chart" / "crd.yaml").read_text() == CHART_TEMPLATE.read_text(), "run: make crds"
 
 
-def test_helm_prints_braces_of_the_definition_as_they_are() -> None:
-    assert _escaped("a {{b}} c") == 'a {{ "{{" }}b}} c'
-
-
 def test_it_is_far_from_the_limit_of_client_side_apply() -> None:
     # kubectl apply keeps a copy in an annotation, without spaces; all annotations together may have 256 KiB.
     compact = json.dumps(DEFINITION.document(), separators=(",", ":"))
@@ -67,11 +62,6 @@ def test_every_field_has_a_type_wherever_it_stands() -> None:
     """So `kubectl apply` refuses a typo in every block."""
     free = [path for path, node in NODES.items() if "x-kubernetes-preserve-unknown-fields" in node]
     assert [path for path in free if path.startswith(".spec") and not _OF_ANY_TYPE.fullmatch(path)] == []
-
-
-def test_it_can_be_read_as_any_yaml() -> None:
-    assert yaml.safe_load(text(DEFINITION)) == DEFINITION.document()
-    assert "&id" not in text(DEFINITION)
 
 
 def test_every_field_says_what_it_is() -> None:
@@ -118,61 +108,3 @@ def test_a_pattern_is_told_in_words_alone_where_a_rule_has_them() -> None:
     assert "pattern" not in NODES[".spec.upload.maxAge"]
     assert "pattern" in NODES[".spec.output.parquet.pageBytes"], "rules would cost too much there"
     assert "pattern" not in NODES[".spec.overrides[].output.parquet.pageBytes"], "the operator says it"
-
-
-def test_it_is_structural() -> None:
-    forbidden = {"$ref", "$defs", "allOf", "oneOf", "not", "title", "const", "definitions"}
-    for path, node in NODES.items():
-        assert not forbidden & set(node), path
-        is_of_any_type = node.get("x-kubernetes-int-or-string") or node.get("x-kubernetes-preserve-unknown-fields")
-        assert "type" in node or is_of_any_type, path
-        assert not isinstance(node.get("additionalProperties"), bool), path
-        if "anyOf" in node:
-            assert node["x-kubernetes-int-or-string"], path
-        if node.get("type") == "array":
-            assert node.get("x-kubernetes-list-type", "atomic") in {"set", "map", "atomic"}, path
-
-
-def test_everything_that_rules_look_at_has_a_bound() -> None:
-    """Without bounds the API server estimates that rules cost too much."""
-    for path, node in NODES.items():
-        if path.startswith(".spec") and "podtemplate" not in path.lower():  # no rule looks into a pod
-            if node.get("type") == "array":
-                assert "maxItems" in node, path
-            if node.get("type") == "string" and "enum" not in node:
-                assert "maxLength" in node, path
-
-
-def test_no_field_is_a_boolean_to_yaml() -> None:
-    names = {path.rpartition(".")[2] for path in NODES}
-    assert not {"n", "y", "no", "yes", "on", "off", "true", "false", "null"} & {name.lower() for name in names}
-
-
-def test_what_kubectl_prints() -> None:
-    narrow = [column["name"].upper() for column in VERSION["additionalPrinterColumns"] if not column.get("priority")]
-    assert narrow == ["READY", "STORING", "GEN", "MEMBERS", "LAG", "LAG AGE", "UPLOADED", "FAILURES", "STATE", "AGE"]
-
-
-def test_there_is_a_status_and_no_scale() -> None:
-    assert VERSION["subresources"] == {"status": {}}
-
-
-@pytest.mark.parametrize(
-    "schema",
-    [
-        {"type": "object", "patternProperty": {}},
-        {"anyOf": [{"type": "string"}, {"type": "integer"}]},
-        {"type": "object", "properties": {"a": {"oneOf": []}}},
-    ],
-)
-def test_what_no_structural_schema_can_say_is_refused(schema: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="structural schema"):
-        structural(schema)
-
-
-def test_defaults_are_told() -> None:
-    spec = structural(json_schema(with_bounds=True))["properties"]["spec"]["properties"]
-    assert spec["upload"]["properties"]["maxAge"]["description"].endswith("1s to 30d. Default: 15m.")
-    assert spec["storage"]["properties"]["verifyTls"]["description"].endswith("Default: true.")
-    assert spec["output"]["properties"]["text"]["properties"]["delimiter"]["description"].endswith('Default: "\\n".')
-    assert spec["storage"]["properties"]["prefix"]["description"].endswith('Default: "".')

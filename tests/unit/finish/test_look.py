@@ -34,29 +34,6 @@ def test_a_folder_is_finished_when_every_partition_has_passed_its_end_and_the_la
     assert hours_later(world, 1.5) == [hour(0)], "that record itself need not be stored"
 
 
-def test_a_day_is_finished_with_its_hours_by_choice() -> None:
-    world = World(spec=spec(outerLevels=True))
-    day, next_day = "dt=2026-03-28", "dt=2026-03-29"
-    world.store_new(0, 0.5, 22.5)
-    assert hours_later(world, 23.2) == [hour(0)]
-    world.store_new(0, 23.3)
-    assert hours_later(world, 23.3) == [hour(0), hour(22)], "the day has an hour more, of which records may come"
-    world.store_new(0, 25.5)
-    world.at(25.6)
-    assert [one.folder.path for one in world.look().finished] == [hour(23), day]
-    assert world.finished() == [day, hour(0), hour(22), hour(23)]
-    assert f"raw/{TOPIC}/{day}/_manifest.json" not in world.store.documents
-    assert world.look().settled_to is not None
-    states = judge(world.finisher, since=MIDNIGHT_MS, dry_run=True)
-    assert {one.folder.path: one.state for one in states}[day] is State.FINISHED
-    assert {one.folder.path: one.state for one in states}[next_day] is State.OPEN
-
-    # A late record makes a folder in a day that had none.
-    world.store_new(0, -30.5, 25.5)
-    world.look()
-    assert {"dt=2026-03-26", "dt=2026-03-26/hr=17"} <= {*world.finished()}
-
-
 def test_not_before_what_is_earlier_is_stored() -> None:
     world = World()
     world.produce(0, 0.5, 0.6, 1.5)
@@ -139,39 +116,23 @@ def test_a_guess_by_a_field_is_said_and_none_by_the_clock() -> None:
     assert [one.guesses for one in by_clock.look().finished] == [{}]
 
 
+def test_types_are_not_listed_again_and_again_while_a_partition_holds_them_back() -> None:
+    world = World(partitions=2, has_types=True)
+    world.store_new(0, 0.2, 0.3, 0.5, 1.5)
+    world.at(1.5)
+    assert world.look().waiting is not None
+    listings = world.store.listings
+    world.at(1.52)
+    look = world.look()
+    assert look.waiting is not None
+    assert look.reason.startswith("partition 1 has no record of")
+    assert world.store.listings == listings + 1, "that of arrivals"
+    world.produce(1, 1.2)
+    assert hours_later(world, 1.53) == [f"type=order/{hour(0)}"]
+
+
 def by_field(partitions: int = 1) -> World:
     return World(partitions, rules=OF_A_FIELD)
-
-
-def test_by_the_clock_a_folder_is_finished_when_all_is_stored_that_kafka_had_then() -> None:
-    world = World(partitions=2, spec=spec(trigger="process-time"), rules=OF_A_FIELD)
-    world.at(1)
-    world.produce(0, 0.5, 0.6)
-    world.store_range(0, 1)
-    assert hours_later(world, 1.15) == []
-    world.at(1.2)
-    assert world.look().reason == "partition 0 is stored up to offset 1, and Kafka had 2 when it was asked"
-    world.produce(0, 1.2)
-    world.produce(1, 1.2)
-    world.store_range(0, 2)
-    world.at(1.25)
-    assert world.look().reason == "partition 1 has no committed offset of this group yet"
-    world.store_range(1)
-    assert hours_later(world, 1.3) == [hour(0)], "the newest record of partition 0 is not stored, and came later"
-
-
-def test_late_records_give_the_content_a_higher_number_and_are_counted_once() -> None:
-    world = World()
-    world.store_new(0, 0.5, 2)
-    hours_later(world, 2)
-    world.store_new(0, 0.7, 0.8, 0.3)
-    look = world.look()
-    assert [(one.folder.path, one.published.late_records) for one in look.late] == [(hour(0), 3)]
-    content = world.content(hour(0))
-    assert (content["number"], content["records"], content["lateRecords"]) == (2, 4, 3)
-    assert content["offsets"] == {"0": 5}
-    assert world.arrivals() == 0
-    assert world.look().late == []
 
 
 def test_a_late_record_does_not_wait_for_a_folder_of_its_range_that_is_not_finished() -> None:

@@ -148,13 +148,6 @@ def test_a_member_that_is_expelled_while_it_joins_is_told_what_it_lost(subscript
     assert not subscription.assigned, "nothing of the old membership is kept"
 
 
-def test_a_join_without_an_incident_loses_nothing(subscription: Subscription) -> None:
-    coordinator = coordinator_of(subscription, [accepted])
-    internals.always_tell_losses(consumer_of(coordinator))
-    assert join(coordinator)
-    assert subscription.rebalance_listener.lost == []
-
-
 @pytest.mark.parametrize(("late_answers", "expelled_meanwhile"), [(True, False), (True, True), (False, False)])
 def test_an_answer_that_comes_between_two_polls_is_taken(
     subscription: Subscription, *, late_answers: bool, expelled_meanwhile: bool

@@ -263,14 +263,6 @@ def test_what_stands_in_the_register_is_read_with_its_marks(
     assert len(asked) == 1
 
 
-def test_one_topic_that_cannot_be_read_hides_no_other(member: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = [f"t{index:02}" for index in range(64)]
-    asked = reading(member, monkeypatch, forbidden="t17")
-    found = member.register.read(TopicPartition(name, 0) for name in names)
-    assert topics(found) == set(names) - {"t17"}
-    assert len(asked) <= 13, "found by halving"
-
-
 def test_an_answer_without_a_fence_is_no_answer(member: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
     def read_fenced(*_: Any) -> None:
         raise internals.UnfencedError("the coordinator has changed")

@@ -75,16 +75,6 @@ class FakeAdmin:
             partition_index=asked.partition_index, error_code=6 if moved else 0, offset=offset, timestamp=99
         )
 
-    def describe_configs(self, resources: list[Any], config_filter: str) -> dict[str, Any]:
-        """Answer as a broker does: nothing for a topic whose configuration one must not see."""
-        assert config_filter == "all"
-        policies = {"compacted": "delete,compact", "deleted": "delete"}
-        known = {one.name: policies.get(one.name) for one in resources}
-        return {"topic": {name: {"cleanup.policy": {"value": value}} if value else {} for name, value in known.items()}}
-
-    def list_topics(self) -> list[str]:
-        return ["web.b", "web.a", "audit"]
-
 
 @pytest.fixture
 def reader(monkeypatch: pytest.MonkeyPatch) -> OffsetReader:

@@ -1,4 +1,3 @@
-import bisect
 from collections.abc import Mapping
 
 from hypothesis import given
@@ -34,12 +33,6 @@ class Log:
 
 def search(log: Log, position: int) -> int | None:
     return oldest_timestamps({PARTITION: position}, NOW, log.ask).get(PARTITION)
-
-
-def test_at_the_log_start_one_question_is_enough() -> None:
-    log = Log([NOW - 1000, NOW - 500], first_offset=70)
-    assert search(log, 70) == NOW - 1000
-    assert log.asked == 1
 
 
 def test_behind_a_position_that_kafka_deleted_the_first_record_counts() -> None:
@@ -80,15 +73,3 @@ def test_the_answer_is_as_precise_as_promised(ages: list[int], data: st.DataObje
     assert found is not None
     true = timestamps[position]
     assert abs(true - found) <= max(FINEST, PRECISION * (NOW - found)) or found in timestamps
-
-
-@examples(100)
-@given(st.lists(st.integers(-10, 100), min_size=1, max_size=30), st.data())
-def test_timestamps_in_any_order_give_some_answer_of_the_log(deltas: list[int], data: st.DataObject) -> None:
-    timestamps = [NOW - delta * 60_000 for delta in deltas]
-    log = Log(timestamps)
-    found = search(log, data.draw(st.integers(0, len(timestamps) - 1)))
-    assert found is not None
-    assert min(timestamps) - FINEST <= found <= max(timestamps) + FINEST
-    assert log.asked <= ROUNDS + 1
-    assert bisect.bisect_left(sorted(timestamps), found) <= len(timestamps)

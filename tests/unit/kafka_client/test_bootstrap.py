@@ -107,31 +107,3 @@ def test_a_silent_broker_is_waited_for_once_and_asked_in_the_background() -> Non
     brokers.missed.clear()
     assert brokers.ask(asked)[1] == (2, "ends")
     assert brokers.missed == set()
-
-
-def test_a_silent_broker_that_is_no_longer_known_is_an_error_of_its_own_only() -> None:
-    world = World()
-    brokers = world.brokers
-    world.silent[2] = Future()
-    asked = [(node, "ends") for node in (1, 2)]
-    brokers.ask(asked)
-    world.silent[2].failure(KafkaConnectionError("timed out"))
-    world.unknown.add(2)
-    for _ in range(2):
-        one, two = brokers.ask(asked)
-        assert one == (1, "ends")
-        assert isinstance(two, UnknownBrokerIdError)
-    world.unknown.clear()
-    assert isinstance(brokers.ask(asked)[1], KafkaTimeoutError), "asked again in the background"
-    world.silent.pop(2).success("late")
-    assert brokers.ask(asked)[1] == (2, "ends")
-
-
-def test_any_broker_is_another_one_where_the_first_is_silent() -> None:
-    world = World()
-    brokers = world.brokers
-    world.silent[1] = Future()
-    assert brokers.ask_any(lambda: "topics")[0] in (2, 3)
-    before = world.now
-    assert brokers.ask_any(lambda: "topics")[0] in (2, 3)
-    assert world.now == before

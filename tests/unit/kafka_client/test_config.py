@@ -133,11 +133,3 @@ def test_unusable_certificates_are_named(
         assert str(caught.value).startswith("spec.kafka.security.secretName: names ")
         assert SECRET not in str(caught.value)
         assert caught.value.__context__ is None
-
-
-def test_an_authority_that_is_empty_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "k").mkdir()
-    (tmp_path / "k" / "ca.crt").write_text("")
-    found = Secrets({"LOGPERSISTER_SECRETS_DIR": str(tmp_path)})
-    with pytest.raises(ManifestError, match=r"ca\.crt is not a certificate"):
-        ssl_context(SecuritySpec(protocol="SSL", secret_name="k"), found)

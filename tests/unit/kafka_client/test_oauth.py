@@ -58,14 +58,6 @@ def test_a_provider_that_takes_the_secret_as_http_basic_only(provider: IdentityP
     assert provider.asked[1:] == [{"grant_type": ["client_credentials"]}] * 2
 
 
-def test_an_outage_of_a_provider_that_takes_http_basic_only_is_no_wrong_secret(provider: IdentityProvider) -> None:
-    provider.basic_only, provider.status = "a:b", 503
-    found = ClientCredentials("k", secrets(token_url=provider.url, client_id="a", client_secret="b"))
-    with pytest.raises(TokenError, match="answered 503") as outage:
-        found.token()
-    assert (outage.value.refused, outage.value.may_pass) == (False, True)
-
-
 @pytest.mark.parametrize("kind", [{"token": "t"}, {"token_url": "https://a", "client_id": "b", "client_secret": "c"}])
 def test_extensions_are_sent_at_the_login(kind: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ClientCredentials, "token", lambda _: "t")
@@ -84,18 +76,6 @@ def test_a_token_is_kept_for_most_of_its_life(provider: IdentityProvider) -> Non
     now[0] += 2
     assert found.token() == "token-2"
     assert "scope" not in provider.asked[0]
-
-
-@pytest.mark.parametrize("lifetime", [None, "soon", {}])
-def test_a_lifetime_that_is_not_said(provider: IdentityProvider, lifetime: object) -> None:
-    provider.answer = {"access_token": "token-{n}", "expires_in": lifetime}
-    now = [0.0]
-    found = ClientCredentials("k", credentials(provider.url), clock=lambda: now[0])
-    assert found.token() == "token-1"
-    now[0] += 47
-    assert found.token() == "token-1"
-    now[0] += 2
-    assert found.token() == "token-2"
 
 
 @pytest.mark.parametrize(
@@ -150,15 +130,6 @@ def test_a_provider_that_never_answers_keeps_no_login_with_a_valid_token_waiting
         now[0] += 81
         assert [found.token() for _ in range(3)] == ["token-1"] * 3
     assert time.monotonic() - began < 5
-
-
-def test_a_failure_is_not_kept(provider: IdentityProvider) -> None:
-    found = token_provider("k", credentials(provider.url))
-    provider.status = 503
-    with pytest.raises(TokenError):
-        found.token()
-    provider.status = 200
-    assert found.token() == "token-2"
 
 
 @pytest.mark.parametrize(

@@ -74,12 +74,6 @@ def test_the_authority_of_clients_is_none_of_brokers(tmp_path: Path, certificate
     assert secret_keys.identity(SecuritySpec(protocol="SSL", secret_name="k"), found) is not None
 
 
-def test_half_a_pair_is_named(tmp_path: Path, certificates: Certificates) -> None:
-    data = {key: value for key, value in strimzi.tls_user(certificates).items() if key != "user.key"}
-    with pytest.raises(ManifestError, match=r"which has user\.crt but no user\.key"):
-        ssl_context(SecuritySpec(protocol="SSL", secret_name="k"), mounted(tmp_path, k=data))
-
-
 def test_an_authority_that_is_not_there_is_named(tmp_path: Path, certificates: Certificates) -> None:
     found = mounted(tmp_path, k=strimzi.tls_user(certificates), ca={"ca.crt": b"nothing"})
     for name, expected in (

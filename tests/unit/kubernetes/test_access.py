@@ -104,17 +104,6 @@ def test_what_cannot_be_used_is_named_with_a_remedy(tmp_path: Path, user: dict[s
         find_access(kubeconfig(tmp_path, user), tmp_path / "none")
 
 
-def test_neither_account_nor_kubeconfig(tmp_path: Path) -> None:
-    with pytest.raises(AccessError, match=r"neither a service account in .* nor a kubeconfig"):
-        find_access({"KUBECONFIG": str(tmp_path / "none")}, tmp_path)
-
-
-def test_an_incomplete_kubeconfig_says_what_is_missing(tmp_path: Path) -> None:
-    (tmp_path / "config").write_text("current-context: there\n")
-    with pytest.raises(AccessError, match=r"context 'there': .*contexts"):
-        find_access({"KUBECONFIG": str(tmp_path / "config")}, tmp_path / "none")
-
-
 @contextmanager
 def answering(*answers: tuple[int, bytes], headers: Mapping[str, str] = MappingProxyType({})) -> Iterator[Connection]:
     """Serve these statuses and bodies one after the other; yield the way there."""

@@ -6,7 +6,6 @@ import pytest
 
 from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.plan import Plan
-from logpersister_operator.settings import Settings, SettingsError
 from tests.unit.kubernetes.samples import Life, condition, resource, verdict
 
 EXECUTORS: dict[str, Any] = {"spark": {"executors": 1}}
@@ -95,9 +94,3 @@ def test_what_ran_goes_on_when_executors_are_switched_off_and_no_role_is_touched
     assert verdict(plan, "SpecValid") == ("True", "Valid")
     assert len(life.revisions()) == 2, "the one without executors is rolled out"
     assert not any(one.kind in ("Role", "RoleBinding") for one in life.children)
-
-
-def test_a_setting_that_is_neither_true_nor_false_is_refused() -> None:
-    variables = {"IMAGE": "x", "LEASE": "a/b", "EXECUTORS": "no"}
-    with pytest.raises(SettingsError, match="EXECUTORS: 'no' is neither true nor false; write one of them"):
-        Settings.from_environment({f"LOGPERSISTER_OPERATOR_{name}": value for name, value in variables.items()})

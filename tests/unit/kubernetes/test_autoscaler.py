@@ -239,24 +239,6 @@ def test_what_a_member_can_store_is_seen_while_it_has_more_to_do_than_it_can() -
     assert (works.state.rate, works.change) == ((3600 + 10800) // 2, None), "some of it may have been read before"
 
 
-def test_another_revision_may_be_faster_or_slower() -> None:
-    slow = decided(seen(0, 1.1), seen(60, 1.1, stored=100, written=100)).state
-    assert slow.rate == 1500
-    assert autoscale(SPEC, slow, seen(90, 0.6), "a").state.rate == 1500
-    assert autoscale(SPEC, slow, seen(90, 0.6), "b").state.rate is None
-
-
-def test_bounds_hold_at_once() -> None:
-    assert begin(SPEC, 99).members == 12
-    narrow = AutoscaleSpec(min_members=2, max_members=3)
-    assert hold(narrow, begin(SPEC, 9), Reason.ROLLING_OUT, "").members == 3
-    found = autoscale(narrow, begin(SPEC, 9), seen(0, 1.0), "a")
-    assert (found.members, found.change and found.change.before) == (3, 9)
-    assert decided(seen(0, 1.0, partitions=3), members=9).members == 3
-    assert autoscale(narrow, begin(narrow, 9), seen(0, 1.0, partitions=1), "a").members == 2, "minMembers is a promise"
-    assert autoscale(narrow, begin(SPEC, 1), seen(0, 1.0), "a").members == 2
-
-
 SIGHTS = st.tuples(
     st.floats(0, 3600),
     st.floats(0, 1000) | st.floats(0, 2),

@@ -35,7 +35,6 @@ def test_groups_of_which_nothing_is_known_yet_are_not_all_one_batch() -> None:
     ("asking", "failures", "expected"),
     [
         pytest.param(0.1, 0, 30.0, id="as set while all groups take less than a tenth of the time"),
-        pytest.param(3.0, 0, 30.0, id="just so"),
         pytest.param(6.0, 0, 60.0, id="longer when they take more"),
         pytest.param(600.0, 0, 300.0, id="but not for ever"),
         pytest.param(0.1, 1, 5.0, id="soon again after a failure"),

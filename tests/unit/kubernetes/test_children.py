@@ -59,24 +59,6 @@ def test_a_list_takes_away_what_it_lacks_but_nothing_newer_nor_anything_else(chi
     assert not children.of(ResourceKey("web", "clicks"))
 
 
-def test_a_child_whose_label_changes_goes_over_to_the_other_resource() -> None:
-    woken: list[ResourceKey] = []
-    children = Children(woken.append)
-    children.complete()
-    other = ResourceKey("logs", "orders")
-    children.seen(child("a"))
-    moved = child("a", 2)
-    moved["metadata"]["labels"] = {"logpersister.dev/resource": "orders"}
-    woken.clear()
-    children.seen(moved)
-    assert (names(children), names(children, other)) == (set(), {"a"})
-    assert set(woken) == {KEY, other}
-    children.seen(child("a"))
-    assert (names(children), names(children, other)) == (set(), {"a"}), "what is older counts for nothing"
-    children.gone(moved)
-    assert not children.of(other)
-
-
 class Server:
     """Answers lists and watches of ConfigMaps as it was told to; all other lists are empty."""
 
@@ -238,70 +220,7 @@ def test_a_drain_is_given_up_for_want_of_rights_and_not_because_nobody_can_log_i
     watching.stop()
 
 
-def test_a_kind_that_is_refused_everywhere_ends_no_drain(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watches, "REFUSED_SECONDS", 0.0)
-
-    async def refused(kind: Kind, namespace: str | None, labels: str) -> AsyncIterator[Document]:
-        if kind is POD:
-            raise ClusterError("refused", 403)
-        yield {"items": [], "metadata": {"resourceVersion": "1"}}
-
-    server.pages = refused  # type: ignore[method-assign]
-    watching = Watches(server, Children(lambda _: None), ())  # type: ignore[arg-type]
-    watching.start()
-    eventually("it is refused", lambda: any(one.refusal for one in watching.ages()))
-    assert watching.refusal("logs") == ""
-    watching.stop()
-
-
-def test_watches_that_are_ended_before_they_begin_end_all_the_same(server: Server) -> None:
-    watching = Watches(server, Children(lambda _: None), ("logs",))  # type: ignore[arg-type]
-    watching.stop()
-    watching.start()
-    watching._thread.join(60)
-    assert not watching._thread.is_alive()
-
-
 SILENT = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
-
-
-def test_a_watch_that_logs_in_anew_ends_no_other() -> None:
-    """The first watch goes on while a list is refused and gets a new login; who reads last closes the old client."""
-    bookmark = json.dumps(event("BOOKMARK", {"metadata": {"resourceVersion": "1"}})).encode() + b"\n"
-    refused = b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n"
-    more = asyncio.Event()
-
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        asked = await reader.readuntil(b"\r\n\r\n")
-        if b"watch=true" in asked:
-            chunk = f"{len(bookmark):x}\r\n".encode() + bookmark + b"\r\n"
-            writer.write(SILENT + chunk)
-            await more.wait()
-            writer.write(chunk + b"0\r\n\r\n")
-        else:
-            writer.write(refused)
-        await writer.drain()
-        writer.close()
-
-    async def scene() -> tuple[int, bool]:
-        listening = await asyncio.start_server(answer, LOOPBACK, 0)
-        port = listening.sockets[0].getsockname()[1]
-        found = Streams(Access(lambda: Configuration(f"http://{LOOPBACK}:{port}")))
-        async with listening:
-            events = found.events(POD, None, "", version="1", seconds=300)
-            seen = [await anext(events)]
-            first = found._client()
-            for _ in range(2):
-                with pytest.raises(ClusterError, match="401"):
-                    await anext(found.pages(POD, None, ""))
-            more.set()
-            seen += [one async for one in events]
-            await found.close()
-        assert found._client() is not first
-        old = first.rest.pool_manager
-        return len(seen), old is not None and old.closed
-
-    assert asyncio.run(asyncio.wait_for(scene(), 60)) == (2, True)
 
 
 def test_a_watch_that_is_silent_for_longer_than_bookmarks_take_ends() -> None:

@@ -3,7 +3,6 @@
 from datetime import timedelta
 from typing import Any
 
-from logpersister_operator.crd.status_records import MOST_LOSSES
 from logpersister_operator.observed_state import MemberReport
 from logpersister_operator.plan import Plan
 from tests.unit.kubernetes.samples import NOW, Life, condition, report, verdict
@@ -41,16 +40,6 @@ def test_a_gap_that_is_told_again_counts_once_and_may_grow() -> None:
     assert plan.status["dataLoss"]["records"] == 71
     assert plan.status["dataLoss"]["ranges"] == 2
     assert step(life, lost((100, 170), skipped=False), minutes=9).status["dataLoss"] == plan.status["dataLoss"]
-
-
-def test_there_is_room_for_a_number_of_gaps_and_none_is_counted_again() -> None:
-    life = Life()
-    many = lost(*((number * 10, number * 10 + 1) for number in range(MOST_LOSSES + 7)))
-    plan = step(life, many)
-    for minutes in range(3):
-        plan = step(life, many, minutes=minutes)
-        assert plan.status["dataLoss"]["records"] == MOST_LOSSES
-    assert "at least 50 records" in condition(plan, "DataComplete")["message"]
 
 
 def test_what_was_acknowledged_makes_the_condition_true_until_more_is_lost() -> None:

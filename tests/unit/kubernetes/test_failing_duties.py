@@ -22,10 +22,6 @@ def saying(*duties: Document) -> dict[str, MemberReport]:
     return {"a-0": report(duties=list(duties))}
 
 
-def aspects(plan_status: Document) -> set[str]:
-    return {one["type"] for one in plan_status["conditions"]}
-
-
 def test_a_topic_that_fails_for_a_minute_is_told_with_what_was_tried() -> None:
     life = Life()
     assert verdict(life.step(reports=saying(duty())), ASPECT) == ("True", "DutiesSucceed")
@@ -42,22 +38,3 @@ def test_a_topic_that_fails_for_a_minute_is_told_with_what_was_tried() -> None:
     assert verdict(plan, "UploadsSucceeding")[0] == "True", "records are stored all the same"
     plan = life.step(reports=saying(duty()))
     assert [(event.reason, event.warning) for event in plan.events] == [("DutiesSucceed", False)]
-
-
-def test_an_attempt_that_does_not_end_is_told() -> None:
-    hanging = failing("clicks", seconds=400, failures=0, message="its attempt does not end") | {"hangs": True}
-    plan = Life().step(reports=saying(duty(hanging, name="webhook")))
-    assert condition(plan, ASPECT)["message"] == (
-        "webhook of topic clicks hangs: its attempt does not end (it began 2026-11-21T11:53:20Z)"
-    )
-
-
-def test_silence_and_a_pause_are_no_failure_and_a_manifest_without_duties_forgets_it() -> None:
-    life = Life()
-    before = life.step(reports=saying(duty(failing("clicks", seconds=90))))
-    assert condition(life.step(), ASPECT) == condition(before, ASPECT), "a new operator has asked nobody yet"
-    plan = life.step(reports={"a-0": MemberReport(None, "ConnectTimeout")})
-    assert verdict(plan, ASPECT) == ("Unknown", "NoMemberAnswers")
-    life.annotate(**{"logpersister.dev/paused": "true"})
-    assert verdict(life.step(reports={}), ASPECT) == ("Unknown", "Paused")
-    assert ASPECT not in aspects(life.step(reports=saying()).status)

@@ -256,22 +256,6 @@ def test_at_rest_nothing_is_written(undisturbed: Undisturbed) -> None:
     assert undisturbed.cluster.writes == before
 
 
-def test_drift_is_repaired() -> None:
-    play = Play()
-    play.cluster.put_resource(copy.deepcopy(play.document))
-    play._settle()
-    before = play.end()
-    (reference,) = (one for one in play.cluster.objects if one.kind == "StatefulSet")
-    changed = copy.deepcopy(play.cluster.objects[reference])
-    changed["spec"]["replicas"] = 7
-    changed["metadata"]["generation"] += 1
-    play.cluster._store(changed)
-    del play.cluster.objects[Reference("Service", "clicks-backup-members")]
-    play.cluster.resync()
-    play._settle()
-    assert play.end() == before
-
-
 def test_nothing_is_made_for_a_resource_that_is_about_to_go() -> None:
     play = Play()
     play.cluster.put_resource(copy.deepcopy(play.document))

@@ -79,24 +79,6 @@ def test_children(name: str) -> None:
 
 
 @EVERY_SPEC
-def test_every_child_is_found_by_its_labels_and_goes_with_its_resource(name: str) -> None:
-    whole = resource(**SPECS[name])
-    owner = {
-        "apiVersion": whole["apiVersion"],
-        "kind": whole["kind"],
-        "name": whole["metadata"]["name"],
-        "uid": whole["metadata"]["uid"],
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
-    for child in children(name):
-        metadata = child["metadata"]
-        assert metadata["namespace"] == "logs"
-        assert LABELS.items() <= metadata["labels"].items(), child["kind"]
-        assert metadata["ownerReferences"] == [owner], child["kind"]
-
-
-@EVERY_SPEC
 def test_members_get_the_resource_as_it_was_applied(name: str) -> None:
     whole = resource(**SPECS[name])
     (noted,) = (child["data"]["resource.json"] for child in children(name) if "resource.json" in child.get("data", {}))

@@ -88,13 +88,3 @@ def test_a_client_is_closed_with_its_last_group(pool: LagPool, told: "queue.Queu
     assert first.closed.wait(_SECONDS)
     assert told.get(timeout=_SECONDS) == KEYS[1]
     assert pool.answer(KEYS[1]) == UnknownLag("moved")
-
-
-def test_a_client_in_use_is_closed_when_its_batch_ends(pool: LagPool) -> None:
-    hang = threading.Event()
-    put(pool, KEYS[0], lambda: str(hang.wait(_SECONDS)), "broker-1")
-    eventually("it is being asked", lambda: Connection.made[0].batches == [1])
-    pool.remove(KEYS[0])
-    assert not Connection.made[0].closed.is_set()
-    hang.set()
-    assert Connection.made[0].closed.wait(_SECONDS)

@@ -12,18 +12,6 @@ def nobody() -> None:
     """Wake no actor."""
 
 
-def test_a_resource_is_woken_by_its_last_actor() -> None:
-    managed, woken = ManagedResources(lambda _: None, ManagedResource), list[str]()
-    managed.wake(KEY)
-    managed.get(KEY)
-    managed.wake(KEY)
-    assert woken == []
-    managed.register(KEY, lambda: woken.append("first"))
-    managed.register(KEY, lambda: woken.append("second"))
-    managed.wake(KEY)
-    assert woken == ["second"]
-
-
 def test_an_actor_that_was_replaced_forgets_nothing() -> None:
     forgotten: list[ResourceKey] = []
     managed = ManagedResources(forgotten.append, ManagedResource)

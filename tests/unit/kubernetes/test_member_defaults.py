@@ -90,18 +90,6 @@ def test_a_resource_overrides_them() -> None:
     assert environment(template)["HTTPS_PROXY"] == "http://proxy:3128"
 
 
-def test_security_contexts_are_theirs_and_a_resource_overrides_them() -> None:
-    given = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
-    read_only = {"allowPrivilegeEscalation": False}
-    defaults = MemberDefaults(pod_security_context=given, container_security_context=read_only)
-    for template in templates(defaults):
-        assert template["spec"]["securityContext"] == given
-        assert template["spec"]["containers"][0]["securityContext"] == read_only
-    own = {"spec": {"securityContext": {"fsGroup": 7, "seccompProfile": None}}}
-    template, _ = templates(defaults, podTemplate=own)
-    assert template["spec"]["securityContext"] == {"runAsNonRoot": True, "fsGroup": 7}
-
-
 def test_members_are_spread_unless_that_is_turned_off() -> None:
     spread, _ = templates(NO_DEFAULTS)
     assert [one["topologyKey"] for one in spread["spec"]["topologySpreadConstraints"]] == [

@@ -1,21 +1,18 @@
 """What the operator counts about rollouts, from what it decides."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
-from prometheus_client import generate_latest
 
-from logpersister_operator.cluster.kinds import Document, Reference
+from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.metrics import Metrics
 from logpersister_operator.observed_state import ResourceKey
-from logpersister_operator.rollout.progress import Ended, Ending, RolloutProgress
-from logpersister_operator.rollout.transitions import Phase
-from tests.unit.kubernetes.samples import NOW, Life, by_reference, decide, lag, observed, pod, resource, waiting
+from logpersister_operator.rollout.progress import Ending, RolloutProgress
+from tests.unit.kubernetes.samples import NOW, Life, by_reference, decide, lag, observed, resource
 
 KEY = ResourceKey("logs", "clicks-backup")
 CHANGED: dict[str, Any] = {"output": {"text": {"compression": "zstd"}}}
-CRASHING = [waiting("CrashLoopBackOff", restarts=4)]
 
 
 class Watched:
@@ -81,51 +78,6 @@ def test_a_rollout_in_numbers_from_its_begin_to_its_end() -> None:
     assert watched.value("members", **by, state="wanted") is None
 
 
-def test_a_rollout_that_another_one_takes_the_place_of_or_that_is_taken_back() -> None:
-    watched = Watched()
-    watched.life.change(**CHANGED)
-    watched.minutes(2)
-    watched.life.change(output={"text": {"compression": "none"}})
-    began = watched.minute().began
-    assert watched.ended() == {"superseded": 1}
-    assert began == watched.now, "the third revision is a rollout of its own"
-    watched.life.change(output={})
-    watched.minutes(4)
-    assert watched.ended() == {"superseded": 1, "taken_back": 1}
-    assert watched.gauge("phase", phase="Steady") == 1
-
-
-def test_a_rollout_that_fails() -> None:
-    watched = Watched()
-    watched.life.change(**CHANGED)
-    watched.minute()
-    new = watched.life.resource["status"]["revision"]
-    crashing = pod(f"clicks-backup-{new}-0", revision=new, containerStatuses=CRASHING)
-    for _ in range(3):
-        watched.minute(crashing)
-    assert watched.ended() == {"failed": 1}
-    del watched.life.children[Reference.of(crashing)]
-    watched.minutes(3)
-    assert watched.minute().began is None
-    assert watched.gauge("phase", phase="Halted") == 1
-    assert watched.ended() == {"failed": 1}
-
-
-def test_a_rollout_that_began_under_an_operator_that_noted_no_time_is_counted_all_the_same() -> None:
-    metrics = Metrics()
-    metrics.rollouts_ended([Ended(Ending.COMPLETED, None)])
-    text = generate_latest(metrics.registry).decode()
-    assert 'logpersister_operator_rollouts_ended_total{outcome="completed"} 1.0' in text
-    assert "rollout_duration_seconds_count" not in text
-    metrics.rollouts({KEY: RolloutProgress(Phase.CANARY, 0, 1, 0, datetime.max.replace(tzinfo=NOW.tzinfo))})
-    assert (
-        metrics.registry.get_sample_value(
-            "logpersister_operator_rollout_seconds", {"resource_namespace": "logs", "resource_name": "clicks-backup"}
-        )
-        == 0
-    ), "clocks of two machines differ"
-
-
 def test_conditions_of_each_resource_by_its_name() -> None:
     metrics = Metrics()
 
@@ -154,7 +106,3 @@ def test_conditions_of_each_resource_by_its_name() -> None:
 )
 def test_how_long_records_of_a_resource_may_wait(spec: dict[str, Any], seconds: float) -> None:
     assert decide(observed(resource(**spec))).target_seconds == seconds
-
-
-def test_what_never_could_run_has_no_target() -> None:
-    assert decide(observed(resource(upload={"maxAge": "soon"}))).target_seconds is None

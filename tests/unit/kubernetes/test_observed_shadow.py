@@ -162,12 +162,6 @@ def test_it_reads_what_the_old_revision_reads() -> None:
     assert len(mounted) == len(container["volumeMounts"])
 
 
-def test_long_names_are_shortened() -> None:
-    shadowed = Shadowed("a" * 39)
-    shadowed.change(**CHANGED)
-    assert len(shadowed.stateful_set["metadata"]["name"]) == 52
-
-
 def test_it_passes_when_nothing_differs() -> None:
     shadowed = Shadowed()
     shadowed.change(**CHANGED)
@@ -200,19 +194,6 @@ def test_one_that_differs_never_joins_the_group() -> None:
     assert not any(shadowed.new in reference.name for reference in shadowed.life.children if reference.kind != "Pod")
 
 
-def test_one_that_cannot_go_on_fails_at_the_deadline() -> None:
-    shadowed = Shadowed()
-    shadowed.change(**CHANGED)
-    shadowed.start(ready=True)
-    stuck = shadowed.told(error="AccessDenied")
-    shadowed.step(shadow_reports=stuck)
-    plan = shadowed.step(9, shadow_reports=stuck)
-    assert verdict(plan, "Stalled") == ("False", "Progressing")
-    shadowed.step(1, shadow_reports=stuck)
-    plan = shadowed.step(1, shadow_reports=stuck)
-    assert "the objects of both revisions cannot be compared: AccessDenied" in condition(plan, "Stalled")["message"]
-
-
 def test_one_of_which_nothing_can_be_compared_fails_at_the_deadline() -> None:
     shadowed = Shadowed()
     plan = shadowed.change(**CHANGED)
@@ -225,16 +206,6 @@ def test_one_of_which_nothing_can_be_compared_fails_at_the_deadline() -> None:
         "its shadow committed 9 ranges in 10m00s, of which none could be compared"
         in condition(plan, "Stalled")["message"]
     )
-
-
-def test_one_that_crashes_fails() -> None:
-    shadowed = Shadowed()
-    shadowed.change(**CHANGED)
-    shadowed.start(containerStatuses=[waiting("CrashLoopBackOff", restarts=4)])
-    shadowed.step()
-    plan = shadowed.step(1)
-    assert "crashes repeatedly" in condition(plan, "Stalled")["message"]
-    assert shadowed.life.shadows() == {}
 
 
 def test_what_an_earlier_try_left_counts_for_nothing() -> None:

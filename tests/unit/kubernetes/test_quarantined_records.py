@@ -27,7 +27,6 @@ from tests.unit.kubernetes.samples import (
     resource,
     verdict,
 )
-from tests.unit.kubernetes.test_observed_shadow import Shadowed
 from tests.unit.kubernetes.test_rollout_plan import Rollout
 
 SILENT = MemberReport(None, "ConnectTimeout")
@@ -100,20 +99,6 @@ def test_it_outlives_the_member_that_told_it_and_is_past_after_an_hour() -> None
     assert plan.status["quarantine"]["records"] == 8, "they are still there"
 
 
-def test_a_new_operator_and_a_pause_tell_nothing_new() -> None:
-    life = Life()
-    plan = life.step()
-    assert verdict(plan, "RecordsParsing") == ("Unknown", "NoMemberAnswers")
-    plan = life.step(reports={"a-0": SILENT})
-    assert verdict(plan, "RecordsParsing") == ("Unknown", "NoMemberAnswers")
-    before = life.step(reports={"a-0": report()})
-    plan = life.step()
-    assert condition(plan, "RecordsParsing") == condition(before, "RecordsParsing")
-    life.annotate(**{"logpersister.dev/paused": "true"})
-    plan = life.step(reports={})
-    assert verdict(plan, "RecordsParsing") == ("Unknown", "Paused")
-
-
 # canaries
 
 
@@ -154,20 +139,6 @@ def test_a_canary_that_refuses_more_than_the_old_members_is_withdrawn() -> None:
     ) in failed
 
 
-class Alike(Tried):
-    """A canary with the parser, the image and the topics of the old members."""
-
-    changed: ClassVar[dict[str, Any]] = {"upload": {"maxBytes": "1Mi"}}
-
-
-def test_a_canary_with_the_same_parser_may_have_the_bad_partitions() -> None:
-    tried = Alike()
-    tried.begin({}, {})
-    all_bad = {"uploads": stored(2000), "quarantine": quarantine(refused(records=1000))}
-    plan = tried.step(6, reports=tried.told(all_bad, {"uploads": stored(2000)}))
-    assert verdict(plan, "Reconciling") == ("True", "RollingOut")
-
-
 @pytest.mark.parametrize(
     "other", [{"image": "other"}, {"value": {"json": {}}}, {"kafka": SPEC["kafka"] | {"topics": ["more"]}}]
 )
@@ -177,17 +148,6 @@ def test_revisions_are_known_to_refuse_the_same_only_when_nothing_about_it_diffe
 
     assert refuse_alike(application(), application(upload={"maxBytes": "1Mi"}))
     assert not refuse_alike(application(), application(**other))
-
-
-def test_a_revision_that_passed_is_watched_until_the_last_member() -> None:
-    tried = Tried(steps=[{"members": 1, "pause": {}}])
-    tried.begin({}, {})
-    plan = tried.step(6, reports=tried.told({"uploads": stored(2000)}, {}))
-    assert plan.status["rollout"]["phase"] == "Waiting"
-    bad = tried.told({"uploads": stored(3000, 20), "quarantine": quarantine(refused(records=300))}, {})
-    tried.step(1, reports=bad)
-    plan = tried.step(1, reports=bad)
-    assert verdict(plan, "Reconciling") == ("True", "RollingBack")
 
 
 def test_the_record_has_what_both_sides_told() -> None:
@@ -210,25 +170,3 @@ def test_the_record_has_what_both_sides_told() -> None:
 
 
 # shadows
-
-
-def test_a_shadow_that_refuses_more_than_the_old_members_never_joins_the_group() -> None:
-    shadowed = Shadowed()
-    shadowed.change(**Tried.changed)
-    shadowed.start(ready=True)
-    old = {name: report() for name in shadowed.pods(shadowed.old, 3, ready=True)}
-    shadowed.step(reports=old, shadow_reports=shadowed.told())
-    bad = shadowed.told(uploads=stored(2000))
-    (name,) = bad
-    document = bad[name].document
-    assert document is not None
-    bad = {name: MemberReport({**document, "quarantine": quarantine(refused(records=50))})}
-    shadowed.step(1, reports=old, shadow_reports=bad)
-    plan = shadowed.step(1, reports=old, shadow_reports=bad)
-    assert verdict(plan, "Stalled") == ("True", "RolloutFailed")
-    assert (
-        "50 of 1,000 records (5.0%) that its shadow stored went into quarantine"
-        in condition(plan, "Stalled")["message"]
-    )
-    assert (shadowed.life.revisions(), shadowed.life.shadows()) == ({shadowed.old: 3}, {})
-    assert "quarantine" not in plan.status, "what a shadow refuses is not the resource's"

@@ -134,19 +134,6 @@ def test_what_keeps_its_revision_is_only_scaled(kept: str) -> None:
     assert Reference("NetworkPolicy", "clicks-backup-members") not in life.children, "what restarts nobody goes on"
 
 
-def test_an_earlier_version_goes_back_with_the_same_care() -> None:
-    life = Life(resource(rollout=ROLLOUT, members=2))
-    for _ in range(2):
-        life.step(rendering=LATER)
-        life.get_ready()
-    (later,) = life.revisions()
-    template = of_revision(life, "StatefulSet", later)["spec"]["template"]
-    life.change(**OTHER_PODS)
-    plan = life.step()
-    assert verdict(plan, "Reconciling") == ("True", "TryingCanary")
-    assert of_revision(life, "StatefulSet", later)["spec"]["template"] == template
-
-
 def test_a_restart_reaches_pods_of_an_older_operator_and_without_its_annotation_nobody_restarts() -> None:
     life = running(members=2)
     (revision,) = life.revisions()

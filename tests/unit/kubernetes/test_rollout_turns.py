@@ -13,7 +13,6 @@ from logpersister_operator.decide.validity import check
 from logpersister_operator.observe.rollout_places import RolloutPlaces
 from logpersister_operator.observed_state import ResourceKey
 from logpersister_operator.plan import Plan
-from logpersister_operator.settings import Settings, SettingsError
 from tests.unit.kubernetes.samples import IMAGE, NOW, Life, condition, lag, pod, resource, verdict, waiting
 
 NEW = "registry.example/logpersister:0.2.0"
@@ -161,20 +160,6 @@ def test_a_failed_rollout_of_a_resource_that_does_not_work_anyway_keeps_nobody_w
     assert verdict(fleet.step("data/b"), "Reconciling") == ("True", "TryingCanary")
 
 
-def test_one_that_waits_for_promotion_keeps_its_place_though_the_old_revision_is_gone() -> None:
-    fleet = Fleet("data/a", "data/b")
-    fleet.lives["data/a"].change(
-        rollout={"canary": {"analysis": {"duration": "1s", "minRanges": 0}}, "steps": [{"members": 1, "pause": {}}]}
-    )
-    fleet.image = NEW
-    for minute in range(8):
-        fleet.step("data/a", now=NOW.replace(minute=minute), lag=lag())
-        fleet.lives["data/a"].get_ready()
-    assert fleet.step("data/a", now=NOW.replace(minute=8)).status["rollout"]["phase"] == "Waiting"
-    assert fleet.revisions("data/a") == 1, "the step is all members"
-    assert verdict(fleet.step("data/b"), "Reconciling") == ("True", "WaitingForTurn")
-
-
 def test_a_users_change_neither_waits_nor_counts() -> None:
     fleet = Fleet("data/a", "data/b", "data/c")
     fleet.lives["data/a"].change(output={"text": {"compression": "zstd"}})
@@ -184,30 +169,6 @@ def test_a_users_change_neither_waits_nor_counts() -> None:
     assert verdict(fleet.step("data/c"), "Reconciling") == ("True", "WaitingForTurn")
     fleet.lives["data/c"].change(output={"text": {"compression": "zstd"}})
     assert verdict(fleet.step("data/c"), "Reconciling") == ("True", "TryingCanary"), "with the new image"
-
-
-def test_what_is_no_revision_takes_effect_while_it_waits() -> None:
-    fleet = Fleet("data/a", "data/b")
-    fleet.image = NEW
-    fleet.step("data/a")
-    (old,) = fleet.lives["data/b"].revisions()
-    fleet.lives["data/b"].change(members=3)
-    assert verdict(fleet.step("data/b"), "Reconciling") == ("True", "StartingMembers")
-    assert fleet.lives["data/b"].revisions() == {old: 3}
-
-
-def test_a_resource_with_an_image_of_its_own_is_not_concerned() -> None:
-    fleet = Fleet("data/a", image=IMAGE)
-    fleet.image = NEW
-    assert verdict(fleet.step("data/a"), "Reconciling") == ("False", "UpToDate")
-
-
-def test_a_paused_one_keeps_nobody_waiting() -> None:
-    fleet = Fleet("staging/a", "data/b", canaries=("staging",))
-    fleet.lives["staging/a"].annotate(**{"logpersister.dev/paused": "true"})
-    fleet.image = NEW
-    fleet.step("staging/a")
-    assert verdict(fleet.step("data/b"), "Reconciling") == ("True", "TryingCanary")
 
 
 def test_canary_namespaces_come_first_though_they_are_reconciled_last() -> None:
@@ -240,9 +201,3 @@ def test_labels_of_namespaces_may_come_late_and_change() -> None:
     fleet.places.select(frozenset())
     assert fleet.woken == ["data/b"]
     assert verdict(fleet.step("data/b"), "Reconciling") == ("True", "TryingCanary")
-
-
-def test_a_negative_limit_is_refused() -> None:
-    variables = {"IMAGE": "x", "LEASE": "a/b", "MAX_CONCURRENT_ROLLOUTS": "-1"}
-    with pytest.raises(SettingsError, match="-1 is negative; write how many"):
-        Settings.from_environment({f"LOGPERSISTER_OPERATOR_{name}": value for name, value in variables.items()})

@@ -1,7 +1,6 @@
 """What the operator keeps of resources between two reconciliations."""
 
 import asyncio
-import itertools
 import threading
 from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,19 +12,15 @@ from prometheus_client import generate_latest
 
 from logpersister.group.answers import GroupDescription, GroupMember
 from logpersister_operator import managed_resources, runtime
-from logpersister_operator.act.status_writer import StatusRefusedError
 from logpersister_operator.cluster.access import Access
 from logpersister_operator.cluster.connection import ClusterError
-from logpersister_operator.cluster.kinds import FEED_COLLECTOR, LOGPERSISTER, Document, Kind
+from logpersister_operator.cluster.kinds import LOGPERSISTER, Document
 from logpersister_operator.decide.revisions.rollout_turns import RolloutLimits, RolloutStanding, turn
 from logpersister_operator.observe.children import NotListedError
 from logpersister_operator.observe.lag_connection import LagConnection
-from logpersister_operator.observe.namespaces import Namespaces
 from logpersister_operator.observe.rollout_places import RolloutPlaces
-from logpersister_operator.observe.secrets import MISSING_SECONDS
-from logpersister_operator.observe.served_kinds import ServedKinds
 from logpersister_operator.observed_state import KnownLag, MemberReport, ResourceKey, UnknownLag
-from logpersister_operator.runtime import UNSETTLED_SECONDS, Operator
+from logpersister_operator.runtime import Operator
 from logpersister_operator.settings import Settings
 from logpersister_operator.supervision import Supervisors
 from tests.unit.kubernetes.fake_cluster import FakeCluster
@@ -85,15 +80,6 @@ def test_a_write_of_the_status_makes_no_new_connection_to_kafka(operator: Operat
     assert len(Group.made) == 1
 
 
-def test_changed_settings_of_kafka_do_but_how_long_partitions_stood_still_is_kept(operator: Operator) -> None:
-    operator.observe(resource(storage={"bucket": "logs"}))
-    operator.observe(
-        resource(storage={"bucket": "logs"}, kafka={"bootstrapServers": "broker-2:9092", "topics": ["clicks"]})
-    )
-    before, after = Group.made
-    assert after.no_progress is before.no_progress
-
-
 def test_a_member_whose_pod_is_gone_for_good_is_taken_out_of_the_group(
     operator: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,21 +104,6 @@ def test_a_member_whose_pod_is_gone_for_good_is_taken_out_of_the_group(
     operator.children.gone(gone)
     operator.reconcile(document)
     assert leaving.names == [name]
-
-
-def test_old_secrets_of_a_spec_that_became_invalid_do_not_hurry(operator: Operator) -> None:
-    cluster: Any = operator._cluster
-    cluster.children = operator.children
-
-    def reconcile(document: Document) -> float:
-        cluster.put_resource(document)
-        return operator.reconcile(cluster.get(LOGPERSISTER, KEY.namespace, KEY.name))
-
-    valid = resource(storage={"bucket": "logs", "secretName": "not-there"})
-    assert 0 < reconcile(valid) <= MISSING_SECONDS
-    operator._managed.get(KEY).secrets._until = 0.0
-    invalid = resource(storage={"bucket": "logs", "secretName": "not-there"}, unknown=1)
-    assert reconcile(invalid) == UNSETTLED_SECONDS
 
 
 def test_nothing_is_observed_before_everything_is_listed() -> None:
@@ -230,16 +201,6 @@ def test_what_keeps_a_resource_from_being_reconciled_is_shown_on_it_until_it_is(
     ]
 
 
-@pytest.mark.parametrize(
-    "error", [ClusterError("GET /api/v1/secrets: the API server did not answer"), StatusRefusedError("old CRD", 422)]
-)
-def test_what_no_status_can_tell_is_not_written(operator: Operator, error: Exception) -> None:
-    cluster: Any = operator._cluster
-    cluster.put_resource(resource())
-    operator.report_failure(cluster.get(LOGPERSISTER, KEY.namespace, KEY.name), error, 9)
-    assert cluster.writes == 0
-
-
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_login_that_is_refused_says_nothing_about_a_child(
     operator: Operator, monkeypatch: pytest.MonkeyPatch, status: int
@@ -318,47 +279,6 @@ def test_a_resource_that_was_never_valid_or_cannot_be_reconciled_keeps_no_other_
     assert turn_of_the_other() == ""
 
 
-@pytest.mark.parametrize("executors", [True, False])
-def test_roles_are_watched_only_where_members_may_have_executors(executors: bool) -> None:
-    operator = Operator(
-        Access(lambda: Configuration("http://none")), Settings(IMAGE, executors=executors), FakeCluster()
-    )
-    samples = [sample for metric in operator.metrics.registry.collect() for sample in metric.samples]
-    operator.stop()
-    kinds = {sample.labels["kind"] for sample in samples if "kind" in sample.labels}
-    assert {"StatefulSet", "Pod"} <= kinds
-    assert ({"Role", "RoleBinding"} <= kinds) is executors
-    assert kinds.isdisjoint({"Role", "RoleBinding"}) is not executors
-
-
-class Strange:
-    """An API server whose first answer is another's page."""
-
-    def __init__(self, *names: str) -> None:
-        self.items = [{"metadata": {"name": name}} for name in names]
-        self._asked = itertools.count()
-
-    def pages(self, *_: object, **__: object) -> Iterator[Document]:
-        if not next(self._asked):
-            raise KeyError("items")
-        yield {"items": self.items}
-
-
-def test_an_answer_that_nobody_expects_does_not_end_the_look_at_namespaces() -> None:
-    named = Namespaces(Strange(), Settings(image=IMAGE, namespaces=("logs", "web")), look_seconds=0.001)  # type: ignore[arg-type]
-
-    async def canaries() -> None:
-        found = asyncio.Event()
-        settings = Settings(image=IMAGE, canary_namespace_selector="a=b")
-        namespaces = Namespaces(Strange("logs"), settings, look_seconds=0.001)  # type: ignore[arg-type]
-        task = asyncio.create_task(namespaces.look_for_canaries(lambda _: found.set()))
-        await asyncio.wait_for(found.wait(), 60)
-        task.cancel()
-
-    asyncio.run(asyncio.wait_for(named.until_changed(("logs",), lambda: False), 60))
-    asyncio.run(canaries())
-
-
 def test_pages_are_told_what_the_last_reconciliation_wrote_until_the_resource_goes(operator: Operator) -> None:
     cluster: Any = operator._cluster
     cluster.children = operator.children
@@ -376,33 +296,3 @@ def test_pages_are_told_what_the_last_reconciliation_wrote_until_the_resource_go
     assert wake is not None
     operator.unregister(KEY, wake)
     assert operator.glances() == {}
-
-
-class Refusing:
-    """An API server that has some kinds, and lets them be listed in some namespaces."""
-
-    def __init__(self, **namespaces: tuple[str, ...]) -> None:
-        self.namespaces = namespaces
-
-    def pages(self, kind: Kind, namespace: str, **_: object) -> Iterator[Document]:
-        if kind.plural not in self.namespaces:
-            raise ClusterError("not found", 404)
-        if namespace not in self.namespaces[kind.plural]:
-            raise ClusterError("forbidden", 403)
-        yield {"items": []}
-
-
-def test_a_kind_is_looked_after_once_it_may_be_listed_in_all_namespaces() -> None:
-    cluster = Refusing(feedcollectors=("logs",))
-    served = ServedKinds(cluster, look_seconds=0.001)  # type: ignore[arg-type]
-    assert served.find(("logs", "web")) == (LOGPERSISTER,)
-    assert served.find(("logs",)) == (LOGPERSISTER, FEED_COLLECTOR)
-
-    async def wait() -> None:
-        waits = asyncio.create_task(served.until_more((LOGPERSISTER, FEED_COLLECTOR), ("logs", "web")))
-        done, _ = await asyncio.wait([waits], timeout=0.1)
-        assert not done
-        cluster.namespaces["logreplays"] = ("logs", "web")
-        await asyncio.wait_for(waits, 60)
-
-    asyncio.run(wait())

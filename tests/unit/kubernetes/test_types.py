@@ -54,8 +54,3 @@ def test_what_members_that_ended_have_told_stays_while_the_type_is_declared() ->
     assert [one["type"] for one in status_of(fewer, again, said({}))["types"]["stalest"]] == ["t6"]
     nobody = status_of(TYPED, before)
     assert nobody["types"] == before["types"], "members that do not answer say nothing new"
-
-
-def test_without_types_nothing_is_told() -> None:
-    assert "types" not in status_of(SPEC, {}, {"types": None})
-    assert "stalestType" not in status_of(SPEC, {}, {"types": None})["summary"]

@@ -1,9 +1,7 @@
 """What observers keep of objects is all that decisions can read, and it is there whatever Kubernetes leaves out."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,8 +10,6 @@ from hypothesis import strategies as st
 from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.decide.health import pod_failures
 from logpersister_operator.observe.resource import resource_of
-from logpersister_operator.observed_objects import Child, view
-from logpersister_operator.observed_state import MemberReport, ObservedState
 from tests.unit.kubernetes.samples import by_reference, decide, observed, pod, resource
 
 TIMES = st.sampled_from([None, "2026-11-21T11:00:00Z", "2026-11-21T11:59:30Z"])
@@ -62,46 +58,6 @@ def test_a_decision_is_made_whatever_kubernetes_says_of_a_pod(status: Document |
     (member,) = plan.status["members"]["list"]
     ready = [one for one in (status or {}).get("conditions") or () if one["type"] == "Ready"][-1:]
     assert member["ready"] is (not deleted and bool(ready) and ready[0]["status"] == "True")
-
-
-@given(status=STATUS)
-def test_nothing_else_of_an_object_is_kept(status: Document) -> None:
-    document = pod("clicks-backup-0a1b2c3d4e5f-0") | {"status": status}
-    more = {
-        **document,
-        "metadata": document["metadata"] | {"managedFields": [{"manager": "someone"}]},
-        "spec": {"containers": [{"name": "member", "image": "x"}], "volumes": []},
-        "status": status | {"qosClass": "Burstable", "hostIP": "10.0.0.1"},
-    }
-    assert view(more) == view(document)
-
-
-def test_decisions_get_no_raw_object() -> None:
-    """A type that is not closed could hold what observers do not keep."""
-    found = set(_open_types(ObservedState, set()))
-    assert found == {(MemberReport, "document")}, "what members say of themselves is no object of the API server"
-
-
-def _open_types(kind: Any, done: set[Any]) -> list[tuple[Any, str]]:
-    """Return the fields within a type, as far as it is a dataclass, that hold anything."""
-    found: list[tuple[Any, str]] = []
-    if kind in done or not is_dataclass(kind):
-        return found
-    done.add(kind)
-    hints = get_type_hints(kind, include_extras=False)
-    for one in fields(kind):
-        parts = list(_parts(hints[one.name]))
-        found += [(kind, one.name)] if Any in parts or object in parts else []
-        for part in parts:
-            for view_of in (part, *(part.__subclasses__() if part is Child else ())):
-                found += _open_types(view_of, done)
-    return found
-
-
-def _parts(hint: Any) -> list[Any]:
-    if get_origin(hint) is None:
-        return [Any] if hint in (dict, list, Mapping) else [hint]
-    return [part for argument in get_args(hint) for part in _parts(argument)]
 
 
 @pytest.mark.parametrize("status", [{"lag": {"records": "many"}}, {"rollout": {"phase": "Dancing"}}, {"new": {"a": 1}}])

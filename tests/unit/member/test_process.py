@@ -23,7 +23,8 @@ from logpersister.pipeline.work import WorkError
 from logpersister.registry import RegistryError
 from logpersister.report.facts import Identity
 from logpersister.report.health import Health
-from logpersister.report.status import StatusBoard
+from logpersister.report.outages import Outage, Server
+from logpersister.report.status import StatusBoard, utc_now
 from logpersister.stopping import Stop
 from tests.unit.manifest.documents import accepted
 from tests.unit.member.fakes import CLICKS, TOPIC_ID, FakeDependencies, FakeSchemas
@@ -97,6 +98,19 @@ def test_a_member_that_joins_says_for_whom_it_waits(monkeypatch: pytest.MonkeyPa
     assert "up to 45s (spec.kafka.sessionTimeout)" in shown[3]
     assert shown[4] == "running"
     assert [event["event"] for event in logs][:2] == ["member.waits", "member.state"]
+
+
+def test_a_member_is_ready_while_a_copy_is_away() -> None:
+    health, group = Health(), Mock(joined=True)
+    board = StatusBoard(Identity("g", 1, "r", "one", "0"))
+    readiness = Readiness(health)
+    readiness.looked.set(met=True)
+    member = Member(RESOURCE, Mock(group=group), Mock(), Mock(), board, Mock(), health, readiness, Stop())
+    servers: tuple[Server, ...] = ("copy", "registry")
+    for server in servers:
+        member.on_outages((Outage(server, "it is away", "mend it", "it is asked again", utc_now(), lasting=True),))
+        assert [one.server for one in board.snapshot().outages] == [server]
+        assert health.ready().ok == (server == "copy")
 
 
 @pytest.mark.parametrize(

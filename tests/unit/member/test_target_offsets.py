@@ -5,7 +5,10 @@ from kafka.errors import TopicAuthorizationFailedError
 
 from logpersister.forms.sparse import sparse
 from logpersister.manifest import parse
-from logpersister.member.target_offsets import DESCRIBE_SECONDS, NoTopicsError, target_offsets_of
+from logpersister.member.target_offsets import DESCRIBE_SECONDS, NoTopicsError, behind, target_offsets_of
+from logpersister.plan.events import Resolved
+from logpersister.plan.intents import stored
+from logpersister.plan.partitions import PartitionStates
 from tests.unit.member.fakes import CLICKS, ORDERS, TOPIC_ID, FakeDependencies, manifest
 
 
@@ -48,6 +51,24 @@ def test_a_topic_that_may_not_be_described_is_left_to_the_end(fakes: FakeDepende
     fakes.offsets.leaderless = set()
     targets.ask_again(fakes.offsets)
     assert (targets.ends, list(targets.unread)) == ({CLICKS: 0}, [ORDERS])
+
+
+def test_our_own_partitions_first_then_those_of_other_members(fakes: FakeDependencies) -> None:
+    states = PartitionStates(1)
+    states.own({CLICKS: 1})
+    ends = {CLICKS: 10, ORDERS: 5}
+    assert behind(ends, states, fakes.register) == {CLICKS: -1}
+    states.step(CLICKS, Resolved(stored(9, "id", 1), stored(9, "id", 1), "id"))
+    assert behind(ends, states, fakes.register) == {CLICKS: 9}
+    states.own({CLICKS: 2})
+    states.step(CLICKS, Resolved(stored(10, "id", 1), stored(10, "id", 1), "id"))
+    assert behind(ends, states, fakes.register) == {ORDERS: -1}
+    fakes.register.kafka[ORDERS] = stored(4, "id", 1)
+    assert behind(ends, states, fakes.register) == {ORDERS: 4}
+    fakes.register.kafka[ORDERS] = stored(5, "id", 1)
+    assert behind(ends, states, fakes.register) == {}
+    fakes.register.unknown_metadata = {ORDERS}
+    assert behind(ends, states, fakes.register) == {ORDERS: -1}
 
 
 def test_a_topic_that_is_deleted_meanwhile_is_not_waited_for(fakes: FakeDependencies) -> None:

@@ -5,12 +5,16 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import psutil
 import pytest
+
+from logpersister.pipeline import handover
 
 MEMBER = """
 import os, sys, threading
@@ -136,3 +140,14 @@ def test_a_server_that_was_killed_is_done_without(member: "subprocess.Popen[str]
 
 def test_a_process_with_threads_is_not_forked(start: Start) -> None:
     assert not said(start(MEMBER, "threads"))
+
+
+def test_a_server_that_does_not_answer_is_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(f"{folder}/daemons")
+        listener.listen()
+        monkeypatch.setenv(handover.ADDRESS, f"{folder}/daemons")
+        monkeypatch.setattr(handover, "ANSWER_SECONDS", 0.1)
+        began = time.monotonic()
+        assert not handover.hand_over([])
+        assert time.monotonic() - began < 30

@@ -3,6 +3,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
+import pyarrow as pa
 import pytest
 
 from logpersister.manifest.blocks.output import OutputSpec
@@ -14,6 +15,7 @@ from logpersister.pipeline.task import MOST_UNFINISHED, Task, TaskResources
 from logpersister.pipeline.work import RangeOutcome, RangeWork, WorkError
 from logpersister.ranges import Range
 from logpersister.records.late import Lateness
+from logpersister.records.paths import Assignment
 from logpersister.records.time_folders import TimeFolder
 from logpersister.records.topic_layout import TopicLayout
 from logpersister.records.type_layout import TypeLayout, layout_of
@@ -109,12 +111,21 @@ def test_each_range_has_a_limit_of_quarantine_of_its_own() -> None:
     assert sorted(bench.bucket.objects) == ["/20", "/40", "_quarantine/20", "_quarantine/40"]
 
 
-def test_the_same_is_written_in_small_pieces() -> None:
+def test_rows_are_made_of_few_bytes_at_once() -> None:
+    """A value that is compressed may take many times its bytes in columns."""
+    seen: list[int] = []
+
+    class Counting(Modulo):
+        def assign(self, batch: pa.RecordBatch) -> Assignment:
+            seen.append(batch.num_rows)
+            return super().assign(batch)
+
     whole, pieces = Bench(3), Bench(3)
-    pieces.resources = replace(pieces.resources, topic=FakeTopic(of_modulo(Modulo(3), Portion(7))))
+    pieces.resources = replace(pieces.resources, topic=FakeTopic(of_modulo(Counting(3), Portion(1000, 300))))
     whole.run(work(0, 100))
     pieces.run(work(0, 100))
     assert pieces.bucket.objects == whole.bucket.objects
+    assert (sum(seen), max(seen)) == (100, 300 // 64)
 
 
 def test_a_bad_range_does_not_fail_its_neighbours_and_leaves_nothing_open() -> None:

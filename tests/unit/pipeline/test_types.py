@@ -242,45 +242,6 @@ def test_the_body_of_a_frame_becomes_columns_and_its_time_names_the_folder() -> 
     assert refused[0]["value"] == values[3]
 
 
-HEADER_SCHEMA = {"protobuf": "message Header { optional string host = 1; repeated int32 ids = 2; }"}
-HOST_A, HOST_B = b"\x0a\x01a\x10\x05\x10\x06", b"\x0a\x01b"
-
-
-def test_fields_of_headers_are_a_column_of_every_type_and_name_folders() -> None:
-    frame_of = {**FRAME, "header": {"lengthAt": 12, "schema": HEADER_SCHEMA, "column": "of"}}
-    by_host = {**CLICK, "output": {"jsonl": {"compression": "none"}, "partitionBy": [{"field": "of.host"}]}}
-    entries = [ENTRIES[1], {"names": ["7"], **by_host}, {"names": ["8"], "output": TEXT}]
-    spec = spec_of({"frame": frame_of}, entries)
-    body = json.dumps({"id": 7, "kind": "x"}).encode()
-    values: list[Any] = [
-        frame(1001, 2 * DAY, HOST_A, body),
-        frame(7, 0, HOST_B, body),
-        frame(7, 0, b"", body),
-        frame(8, 0, b"no header", body),
-        frame(7, 0, b"\x0a", body),
-        frame(7, 0, b"\x0a\x01\xff", body),
-        frame(7, 0, b"\x0a", b"no JSON"),
-        frame(7, 0, HOST_A, b"no JSON"),
-    ]
-    batch = batch_of([(9, None, value) for value in values], {"frame": FRAME})
-    bucket, _ = written(spec, [batch], Room(10**9, 10**9))
-    [row] = pq.read_table(io.BytesIO(bucket.objects["type=container/dt=1970-01-03/0"])).to_pylist()
-    assert row == {"id": 7, "kind": "x", "of": {"host": "a", "ids": [5, 6]}, "kafka_offset": 0}
-    lines = {key: json.loads(text) for key, text in bucket.objects.items() if key.startswith("type=7")}
-    assert lines == {
-        "type=7/host=b/0": {"id": 7, "kind": "x", "of": {"host": "b", "ids": []}},
-        "type=7/host=__HIVE_DEFAULT_PARTITION__/0": {"id": 7, "kind": "x", "of": {"host": None, "ids": []}},
-    }
-    assert bucket.objects["type=8/0"] == values[3] + b"\n", "without a schema there is no column"
-    refused = pq.read_table(io.BytesIO(bucket.objects["_quarantine/0"])).to_pylist()
-    assert [(row["kafka_offset"], row["reason"], row["field"]) for row in refused] == [
-        (4, "not_protobuf", "of"),
-        (5, "not_utf8", "of.host"),
-        (6, "not_json", None),
-        (7, "not_json", None),
-    ]
-
-
 def test_names_of_folders_are_escaped_and_tell_the_format() -> None:
     entries = [{"pattern": "^a", **CLICK}, {"names": ["b/c=ü"], "output": TEXT}, {"names": ["."], "output": TEXT}]
     spec = spec_of({"key": True}, entries)

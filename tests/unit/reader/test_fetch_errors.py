@@ -257,5 +257,16 @@ def test_nothing_is_believed_of_records_that_may_be_in_tiered_storage(monkeypatc
     assert error_of(cluster).kind == "kafka"
 
 
+def test_a_sample_is_one_fetch_and_none_at_the_end() -> None:
+    cluster = SimulatedCluster({T0: one_log()})
+    one = reader(cluster)
+    assert one.sample(T0, 3, 100)["offset"].to_pylist() == list(range(3, 20))
+    assert len(cluster.calls) == 1
+    nothing = one.sample(T0, 20, 100)
+    assert (nothing.num_rows, nothing.schema.names) == (0, ["offset", "timestamp", "key", "value"])
+    with pytest.raises(RangeReadError, match="t-1"):
+        one.sample(T1, 0, 100)
+
+
 def _nothing(cluster: SimulatedCluster, call: FetchCall, answer: FetchAnswer) -> FetchAnswer:
     return replace(answer, parts={one: replace(data, records=memoryview(b"")) for one, data in answer.parts.items()})

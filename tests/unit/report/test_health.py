@@ -41,15 +41,6 @@ def test_the_first_heartbeat_may_take_its_own_time(health: Health, clock: Clock)
     assert health.live().ok
 
 
-def test_one_dead_component_is_enough_and_is_named(health: Health, clock: Clock) -> None:
-    good = health.probe("membership", TEN_SECONDS)
-    health.probe("cycle", TEN_SECONDS)
-    clock.forward(11)
-    good.beat()
-
-    assert [(one.component, one.ok) for one in health.live().components] == [("membership", True), ("cycle", False)]
-
-
 def test_a_dead_thread_fails_at_once(health: Health) -> None:
     probe = health.probe("membership", TEN_SECONDS)
     thread = threading.Thread(target=lambda: None, name="poll")
@@ -97,14 +88,3 @@ def test_ready_needs_life_and_every_condition(health: Health, clock: Clock) -> N
     joined.set(False, "session timed out")
     assert "FAILED joined: session timed out" in str(health.ready())
     assert health.live().ok, "a condition is no reason for a restart"
-
-
-def test_since_moves_only_when_a_condition_changes(health: Health, clock: Clock) -> None:
-    joined = health.condition("joined")
-    joined.set(True, "generation 1")
-    clock.forward(5)
-    joined.set(True, "generation 2")
-
-    assert joined.met
-    assert joined.health().since_seconds == 5
-    assert "generation 2" in joined.health().message

@@ -11,10 +11,6 @@ def lag(topic: str = "clicks", number: int = 0, behind: int = 0, age: float | No
     return PartitionLag(partition(topic, number), position=100, end=100 + behind, age_seconds=age)
 
 
-def test_an_end_before_the_position_is_no_negative_lag() -> None:
-    assert PartitionLag(partition(), position=10, end=4, age_seconds=None).records == 0
-
-
 def test_a_topic_is_summed_and_its_worst_partition_stands_out() -> None:
     summary = summarise([lag(number=0, behind=5, age=10.0), lag(number=1, behind=7, age=3.0), lag(number=2)], NOON)
 
@@ -29,10 +25,6 @@ def test_worst_are_the_oldest_then_the_largest() -> None:
     )
 
     assert [one.partition.partition for one in summary.worst] == [2, 1, 0]
-
-
-def test_a_partition_without_lag_is_never_among_the_worst() -> None:
-    assert summarise([lag(behind=0, age=0.0)], NOON).worst == ()
 
 
 def test_an_unknown_age_is_not_zero() -> None:

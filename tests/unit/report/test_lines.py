@@ -10,12 +10,6 @@ def facts(count: int) -> list[dict[str, object]]:
     ]
 
 
-def test_a_few_are_a_line_each() -> None:
-    with capture_logs() as lines:
-        log_each(structlog.get_logger(), "range.written", facts(MOST_LINES))
-    assert [(line["log_level"], line["partition"]) for line in lines] == [("info", n) for n in range(MOST_LINES)]
-
-
 def test_of_a_crowd_the_rest_is_summed_up() -> None:
     with capture_logs() as lines:
         log_each(structlog.get_logger(), "range.written", facts(MOST_LINES + 100))

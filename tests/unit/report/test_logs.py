@@ -47,34 +47,6 @@ def test_logfmt(out: io.StringIO) -> None:
     assert "last=true" in out.getvalue()
 
 
-def test_on_a_terminal_people_read(out: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(out, "isatty", lambda: True)
-    logs.configure("auto", "info", out)
-    structlog.get_logger("any").info("range.written", topic="clicks")
-    assert "range.written" in out.getvalue()
-    assert not out.getvalue().startswith("{")
-
-
-def test_levels(out: io.StringIO) -> None:
-    logs.configure("json", "warning", out)
-    log = structlog.get_logger("any")
-    log.debug("a")
-    log.info("b")
-    log.warning("c")
-    log.error("d")
-    assert [line["event"] for line in lines(out)] == ["c", "d"]
-
-
-def test_exceptions_have_their_traceback_in_the_line(out: io.StringIO) -> None:
-    logs.configure("json", "info", out)
-    try:
-        int("bad")
-    except ValueError:
-        structlog.get_logger("any").exception("range.failed")
-    (line,) = lines(out)
-    assert str(line["exception"]).endswith("ValueError: invalid literal for int() with base 10: 'bad'")
-
-
 def test_libraries_come_in_at_warning_as_one_event(out: io.StringIO) -> None:
     logs.configure("json", "info", out)
     logging.getLogger("kafka.conn").info("quiet")
@@ -87,13 +59,6 @@ def test_libraries_come_in_at_warning_as_one_event(out: io.StringIO) -> None:
     first, second = lines(out)
     assert (first["event"], first["library"], first["message"]) == ("library.message", "kafka.conn", "Broker 3 is gone")
     assert (second["library"], "careful" in str(second["message"])) == ("py.warnings", True)
-
-
-def test_configuring_again_does_not_repeat_lines(out: io.StringIO) -> None:
-    logs.configure("json", "info", io.StringIO())
-    logs.configure("json", "info", out)
-    logging.getLogger("kafka").warning("once")
-    assert len(lines(out)) == 1
 
 
 def test_repeated_lines_of_libraries_are_limited(out: io.StringIO) -> None:

@@ -1,5 +1,4 @@
 import http.client
-import json
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -53,19 +52,6 @@ def test_metrics(address: Address) -> None:
     assert b'logpersister_member_info{generation="2",group="clicks-backup"' in body
 
 
-def test_metrics_as_openmetrics_for_who_asks(address: Address) -> None:
-    _, headers, body = ask(address, "/metrics", Accept="application/openmetrics-text; version=1.0.0")
-    assert headers["content-type"].startswith("application/openmetrics-text")
-    assert body.endswith(b"# EOF\n")
-
-
-def test_status_is_json(address: Address) -> None:
-    status, headers, body = ask(address, "/status?pretty")
-    assert status == 200
-    assert headers["content-type"] == "application/json; charset=utf-8"
-    assert json.loads(body)["member"] == "clicks-backup-0"
-
-
 def test_healthz_follows_the_probes(address: Address, health: Health) -> None:
     probe = health.probe("spark", timedelta(seconds=60))
     assert ask(address, "/healthz")[0] == 200
@@ -73,19 +59,6 @@ def test_healthz_follows_the_probes(address: Address, health: Health) -> None:
     status, headers, body = ask(address, "/healthz")
     assert (status, body) == (503, b"FAILED spark: the JVM is gone\n")
     assert headers["content-type"] == "text/plain; charset=utf-8"
-
-
-def test_readyz_follows_the_conditions(address: Address, health: Health) -> None:
-    joined = health.condition("joined")
-    assert ask(address, "/readyz")[0] == 503
-    joined.set(True)
-    assert ask(address, "/readyz")[0] == 200
-
-
-def test_head_has_the_headers_of_get_and_no_body(address: Address) -> None:
-    status, headers, body = ask(address, "/status", "HEAD")
-    assert (status, body) == (200, b"")
-    assert int(headers["content-length"]) > 100
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,8 @@ import pytest
 
 from logpersister.report import status
 from logpersister.report.document import status_document
-from logpersister.report.duties import DutyReport, FailingTopic
 from logpersister.report.facts import DataLoss, HeldPartition, PendingIntent, RunningJob, TypeCounts
-from logpersister.report.finish import FinishReport, RefusedFolder, TellingReport
 from logpersister.report.lag import PartitionLag, summarise
-from logpersister.report.shadow import Both, Difference, Figures, ShadowReport
 from logpersister.report.status import MemberState, StatusBoard
 from logpersister.report.tables import TableReport, TablesReport
 from logpersister.report.types import MAX_TYPES
@@ -25,28 +22,6 @@ def clock() -> Clock:
 @pytest.fixture
 def board(clock: Clock) -> StatusBoard:
     return StatusBoard(IDENTITY, clock.now)
-
-
-def test_a_new_board_knows_nothing_and_says_so(board: StatusBoard) -> None:
-    document = status_document(board.snapshot())
-
-    assert document["group"] == "clicks-backup"
-    assert (document["generation"], document["revision"], document["member"]) == (2, "0123456789ab", "clicks-backup-0")
-    assert document["state"] == "starting"
-    assert document["lag"] == {"known": False, "message": "not observed yet"}
-    assert document["uploads"]["last"] is None
-    assert document["startedAt"] == "2026-11-21T12:00:00.000Z"
-
-
-def test_state_since_moves_only_when_the_state_changes(board: StatusBoard, clock: Clock) -> None:
-    board.state(MemberState.RUNNING)
-    clock.forward(5)
-    board.state(MemberState.RUNNING, "still")
-
-    document = status_document(board.snapshot())
-    assert document["stateMessage"] == "still"
-    assert document["stateSince"] == "2026-11-21T12:00:00.000Z"
-    assert document["observedAt"] == "2026-11-21T12:00:05.000Z"
 
 
 def test_written_ranges_are_totalled_and_the_last_objects_named_newest_first(board: StatusBoard, clock: Clock) -> None:
@@ -120,13 +95,6 @@ def test_progress_is_the_last_end_of_a_range_or_of_a_task(board: StatusBoard, cl
     assert progress() == "2026-11-21T12:00:05.000Z", "nothing runs"
 
 
-def test_a_range_without_records_is_no_upload(board: StatusBoard) -> None:
-    board.range_written(written(objects=0))
-
-    document = status_document(board.snapshot())["uploads"]
-    assert (document["ranges"], document["objects"], document["last"]) == (1, 0, None)
-
-
 def test_errors_are_bounded_and_shortened_newest_first(board: StatusBoard) -> None:
     for start in range(0, 500, 10):
         board.range_failed(failed(start=start, message="x" * 10_000, upload=start == 0))
@@ -159,13 +127,6 @@ def test_failures_of_the_last_hour_are_forgotten_by_the_minute(board: StatusBoar
     assert document["errors"]["count"] == 2
 
 
-def test_the_hour_survives_a_clock_that_steps_back(board: StatusBoard, clock: Clock) -> None:
-    board.range_failed(failed())
-    clock.forward(-600)
-    board.range_failed(failed())
-    assert board.snapshot().failures_last_hour == 2
-
-
 def test_lag_shows_the_worst_and_an_unknown_one_is_not_the_last_known(board: StatusBoard) -> None:
     board.lag(
         summarise([PartitionLag(partition(number=number), 0, number, float(number)) for number in range(50)], NOON)
@@ -188,21 +149,6 @@ def test_lag_shows_the_worst_and_an_unknown_one_is_not_the_last_known(board: Sta
 
     board.lag_unknown("broker-1:9092 did not answer")
     assert status_document(board.snapshot())["lag"] == {"known": False, "message": "broker-1:9092 did not answer"}
-
-
-def test_rebalances_are_counted(board: StatusBoard, clock: Clock) -> None:
-    board.rebalanced(7)
-    clock.forward(3)
-    board.rebalanced()
-    clock.forward(3)
-    board.in_group(9, 4)
-
-    assert status_document(board.snapshot())["rebalance"] == {
-        "count": 2,
-        "groupGeneration": 9,
-        "last": "2026-11-21T12:00:03.000Z",
-        "lostPartitions": 4,
-    }
 
 
 def test_the_document_is_small_whatever_the_number_of_partitions(board: StatusBoard) -> None:
@@ -268,74 +214,3 @@ def test_types_are_told_by_age_and_by_quarantine(board: StatusBoard) -> None:
          "newest": "2026-11-21T12:00:00Z"}
     ]  # fmt: skip
     assert told["newest"] == {"clicks": {"order": "2026-11-21T12:00:00Z", "refund": "2026-11-21T11:00:00Z"}}
-
-
-def test_a_snapshot_does_not_change_afterwards(board: StatusBoard) -> None:
-    before = board.snapshot()
-    board.range_written(written())
-    board.executors(3)
-    assert before.totals.objects == 0
-    assert before.uploads == ()
-    assert board.snapshot().executors == 3
-
-
-def test_intents_and_held_partitions_are_described(board: StatusBoard) -> None:
-    board.pending([PendingIntent(partition(), 5, (9, 12), "abc", 3)])
-    board.held([HeldPartition(partition(number=4), "topic-recreated", "raise spec.generation")])
-    document = status_document(board.snapshot())
-
-    assert document["pendingIntents"]["first"] == [
-        {"topic": "clicks", "partition": 0, "start": 5, "ends": [9, 12], "revision": "abc", "generation": 3}
-    ]
-    assert document["heldPartitions"]["first"] == [
-        {"topic": "clicks", "partition": 4, "reason": "topic-recreated", "message": "raise spec.generation"}
-    ]
-
-
-def test_a_shadow_says_what_it_has_compared(board: StatusBoard) -> None:
-    assert status_document(board.snapshot())["shadow"] is None
-    figures = Figures(30, 3, Both(30, 29), Both(1, 3), Both(900, 950), 2, 1, 1)
-    example = Difference(partition(), 10, 20, "10 records there, 9 here")
-    board.shadow(ShadowReport(NOON, 2, figures, (example,), "x" * 9_999))
-
-    document = status_document(board.snapshot())["shadow"]
-    error = document.pop("error")
-    assert error.endswith("…")
-    assert len(error) == status.MAX_MESSAGE
-    assert document == {
-        "since": "2026-11-21T12:00:00.000Z",
-        "partitions": 2,
-        "offsets": 30,
-        "ranges": 3,
-        "records": {"stable": 30, "shadow": 29},
-        "objects": {"stable": 1, "shadow": 3},
-        "bytes": {"stable": 900, "shadow": 950},
-        "checksums": {"compared": 2, "impossible": 1},
-        "differences": 1,
-        "examples": [
-            {"topic": "clicks", "partition": 0, "start": 10, "end": 20, "message": "10 records there, 9 here"}
-        ],
-    }
-
-
-def test_the_last_report_of_each_duty_is_shown(board: StatusBoard) -> None:
-    board.duty(DutyReport("table", topics=1))
-    board.duty(DutyReport("finish", topics=1))
-    failing = FailingTopic("clicks", 2, "x" * 1000, NOON)
-    board.duty(DutyReport("finish", topics=3, failing=1, first_failing=(failing,)))
-    finish, table = status_document(board.snapshot())["duties"]
-    assert (finish["duty"], finish["topics"], finish["failing"]["count"]) == ("finish", 3, 1)
-    assert len(finish["failing"]["first"][0]["message"]) == 500
-    assert table == {"duty": "table", "topics": 1, "failing": {"count": 0, "first": []}}
-
-
-def test_who_is_told_of_folders_stands_beside_them(board: StatusBoard) -> None:
-    assert status_document(board.snapshot())["finish"] is None
-    board.finish(FinishReport(finished=2))
-    board.telling(TellingReport("webhook", 1))
-    board.telling(TellingReport("kafka", 5))
-    board.telling(TellingReport("webhook", 2, 3, 1, RefusedFolder("clicks", "dt=2026-11-21", 4, "y" * 1000)))
-    kafka, webhook = status_document(board.snapshot())["finish"]["telling"]
-    assert (kafka["policy"], kafka["told"], kafka["lastRefused"]) == ("kafka", 5, None)
-    assert (webhook["told"], webhook["untold"], webhook["refused"]) == (2, 3, 1)
-    assert len(webhook["lastRefused"]["reason"]) == 500

@@ -54,10 +54,6 @@ def with_canary(original: Callable[..., Any]) -> Callable[..., Any]:
     return lambda record, inputs: original(as_canary(record), inputs)
 
 
-def blind(_: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda record, inputs: replace(inputs.fleet(record.stable), sick="")
-
-
 NONE = quarantine.Share(0, 0)
 MUTANTS = {
     "old members leave at once": Mutant(next_replicas, "_of_stable", at_once, WORLDS["a good revision"]),

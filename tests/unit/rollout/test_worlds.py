@@ -1,13 +1,10 @@
 """Every order of events in small worlds, and long histories by chance in larger ones."""
 
 from collections.abc import Mapping
-from unittest.mock import ANY
 
 import pytest
 
 from logpersister.manifest.blocks.rollout import RolloutSpec, ShadowSpec
-from logpersister_operator.rollout.record import Failure, RolloutRecord
-from logpersister_operator.rollout.transitions import Phase
 from tests.unit.rollout.search import explore, wander
 from tests.unit.rollout.world import MINUTE, POLICY, Kind, World
 
@@ -84,23 +81,6 @@ WORLDS = {
 @pytest.mark.parametrize("name", WORLDS)
 def test_all_that_may_happen(name: str) -> None:
     assert explore(WORLDS[name]) > 50
-
-
-def test_an_aborted_revision_is_tried_again_once() -> None:
-    world = steady({"B": "good"})
-    world.revision = "B"
-    world.act(99)
-    (world.abort,) = world.marks()
-    world = world.settle()
-    assert world.record is not None
-    assert (world.record.phase, world.sets) == (Phase.HALTED, {"A": 2})
-    assert "aborted by the annotation" in world.record.failures[0].cause
-    (world.retry,) = world.marks()
-    world = world.settle()  # with both annotations, as they stay
-    assert world.record is not None
-    assert (world.record, world.sets) == (RolloutRecord(Phase.STEADY, ANY, stable="B"), {"B": 2})
-    world.record = world.record.with_failure(Failure("B", 0, "later", world.now))
-    assert world.decide().record.failures, "what it forgives is one failure"
 
 
 STRUCK = {

@@ -14,10 +14,6 @@ def names_of(*names: str) -> set[str]:
     return {part.name for part in selected(parts(), names)}
 
 
-def tools_of(*names: str) -> set[str]:
-    return {tool.name for part in selected(parts(), names) for tool in part.tools}
-
-
 def part(name: str, *after: str) -> Part:
     return Part(name, name, "code", Path(name), lambda: None, after=after)
 
@@ -34,13 +30,6 @@ def test_each_group_is_made_with_no_more_than_it_needs() -> None:
     assert set(GROUPS) == {part.group for part in parts().values()}
 
 
-def test_machines_are_asked_only_for_what_a_group_is_made_with() -> None:
-    assert tools_of("code") == set()
-    assert tools_of("unit") == {"Rust", "a C compiler"}
-    assert tools_of("stack") == {"Rust", "a C compiler", "Java", "Maven"}
-    assert tools_of("test") == {tool.name for tool in preflight.TOOLS}
-
-
 def test_a_part_is_not_made_where_a_better_one_is_wanted_or_ready(tmp_path: Path) -> None:
     better = Part("better", "", "stack", tmp_path / "better", lambda: None)
     quick = Part("quick", "", "unit", tmp_path / "quick", lambda: None, better=better)
@@ -52,18 +41,6 @@ def test_a_part_is_not_made_where_a_better_one_is_wanted_or_ready(tmp_path: Path
     assert quick.ready()
     better.stamp.write_text("of other sources")
     assert not quick.ready()
-
-
-def test_the_decoder_of_other_sources_is_no_better_one() -> None:
-    known = parts()
-    sources = set(known["native-wheel-quick"].files)
-    assert sources <= set(known["native"].files)
-    assert known["native-quick"].better is known["native-wheel-quick"].better is known["native"]
-
-
-def test_a_part_brings_what_it_needs() -> None:
-    assert names_of("native") == {"uv", "python", "native-wheel", "native"}
-    assert names_of("unit", "helm") == names_of("unit") | {"helm"}
 
 
 def test_preflight_names_each_missing_tool_once_and_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,16 +60,6 @@ def test_a_part_waits_for_those_it_needs_while_they_are_made() -> None:
     assert next_part([native, kafka], [python, wheel]) is kafka
     assert next_part([native], [wheel]) is None
     assert next_part([native], []) is native
-
-
-def test_every_part_can_be_made_in_its_turn() -> None:
-    waiting, made = list(parts().values()), set[str]()
-    while waiting:
-        found = next_part(waiting, [])
-        assert found is not None
-        assert made.issuperset(found.after)
-        made.add(found.name)
-        waiting.remove(found)
 
 
 def test_a_part_that_fails_ends_what_is_being_made_and_nothing_else_begins() -> None:

@@ -37,8 +37,3 @@ def test_a_place_that_disagrees_is_named(copy: Path, file: str) -> None:
     (copy / file).write_text((copy / file).read_text().replace(old, "0.0.9"))
     with pytest.raises(version.VersionError, match=file):
         version.version(copy)
-
-
-def test_what_is_no_version_is_refused(copy: Path) -> None:
-    with pytest.raises(version.VersionError, match="not a version"):
-        version.set_version("latest", copy)

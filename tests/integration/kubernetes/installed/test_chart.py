@@ -8,16 +8,10 @@ from typing import Any
 
 import pytest
 
-from logpersister.manifest import parse
-from logpersister_operator.member_defaults import parse_defaults
-from logpersister_operator.render.application import Application
-from logpersister_operator.render.pod import executor_pod, member_template
-from tests.chart.combinations import CHOSEN_IDS
-from tests.chart.helm import CHART, Document, HelmError
+from tests.chart.helm import CHART, HelmError
 from tests.integration.harness.waiting import eventually
 from tests.integration.kubernetes.installed.installation import DEFINITION, NAME, Installation, play_job, run_program
-from tests.stack.kubernetes import Client, Refused
-from tests.unit.kubernetes.samples import resource as sample
+from tests.stack.kubernetes import Client
 
 FINALIZER = "logpersister.dev/drain"
 SPEC: dict[str, Any] = {
@@ -98,92 +92,6 @@ def test_upgrading_from_an_earlier_version(installation: Installation, tmp_path:
     forget_other_finalizer(installation, path)
 
 
-RANGE = 1_000_680_000
-"""Users that a namespace may have, and groups; 10,000 of them. OpenShift gives each namespace a range of its own."""
-POLICY = "ids-of-the-namespace"
-
-
-def ids_policy(namespace: str) -> tuple[Document, Document]:
-    """Return a policy and its binding: what makes pods in the namespace names no user or group outside of the range."""
-    context = "(has(object.spec.template) ? object.spec.template.spec : object.spec).?securityContext"
-    within = f"{context}.?{{}}.orValue({RANGE}) >= {RANGE} && {context}.?{{}}.orValue({RANGE}) < {RANGE + 10_000}"
-    api = "admissionregistration.k8s.io/v1"
-    rules = [
-        {"apiGroups": [group], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"], "resources": kinds}
-        for group, kinds in (("", ["pods"]), ("apps", ["deployments", "statefulsets"]), ("batch", ["jobs"]))
-    ]
-    policy = {
-        "apiVersion": api,
-        "kind": "ValidatingAdmissionPolicy",
-        "metadata": {"name": POLICY},
-        "spec": {
-            "matchConstraints": {"resourceRules": rules},
-            "validations": [
-                {"expression": within.format(field, field), "message": f"{field} is not of the namespace"}
-                for field in ("runAsUser", "fsGroup")
-            ],
-        },
-    }
-    matches = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}}}
-    spec = {"policyName": POLICY, "validationActions": ["Deny"], "matchResources": matches}
-    binding = {"apiVersion": api, "kind": "ValidatingAdmissionPolicyBinding", "metadata": {"name": POLICY}}
-    return policy, binding | {"spec": spec}
-
-
-def pods_of_members(settings: dict[str, str], namespace: str) -> list[tuple[str, Document]]:
-    """Return the StatefulSet of an operator with these settings, and a pod as executors are made from, with paths."""
-    defaults = parse_defaults(settings["MEMBER_DEFAULTS"])
-    app = Application.of(
-        parse(sample(spark={"executors": 2})),
-        namespace=namespace,
-        uid="1",
-        image="image",
-        secrets_digest="",
-        defaults=defaults,
-    )
-    labels = {"metadata": {"labels": {"app": "x"}}}
-    members = {"serviceName": "x", "selector": {"matchLabels": {"app": "x"}}, "template": member_template(app) | labels}
-    metadata = {"metadata": {"name": "members", "namespace": namespace}}
-    stateful_set = {"apiVersion": "apps/v1", "kind": "StatefulSet", **metadata, "spec": members}
-    executor = executor_pod(app) | {"metadata": {"name": "executor", "namespace": namespace}}
-    executor["spec"] = {**executor["spec"], "serviceAccountName": f"{NAME}-operator"}
-    return [
-        (f"/apis/apps/v1/namespaces/{namespace}/statefulsets", stateful_set),
-        (f"/api/v1/namespaces/{namespace}/pods", executor),
-    ]
-
-
-def test_where_a_policy_gives_out_users_and_groups(installation: Installation) -> None:
-    api, namespace = installation.api, installation.namespace
-    without_definition = {"crds": {"install": False}}
-    for document, plural in zip(ids_policy(namespace), ("policies", "policybindings"), strict=True):
-        api.create(f"/apis/admissionregistration.k8s.io/v1/validatingadmission{plural}", document)
-    try:
-
-        def refused() -> bool:
-            """Whether the policy is in force, which takes the API server a moment."""
-            try:
-                installation.install(without_definition)
-            except HelmError as error:
-                assert "runAsUser is not of the namespace" in str(error)  # noqa: PT017 - it may be installed, too
-                return True
-            installation.helm("uninstall", NAME, "--no-hooks")
-            return False
-
-        eventually("the fixed user is refused", refused)
-        installation.helm("upgrade", NAME, str(CHART), "--install", values=without_definition | CHOSEN_IDS)
-        settings = installation.settings()
-        for path, document in pods_of_members(settings, namespace):
-            api.create(path, document)
-        for path, document in pods_of_members(settings | {"MEMBER_DEFAULTS": ""}, namespace):
-            document["metadata"]["name"] = "other"
-            with pytest.raises(Refused, match="runAsUser is not of the namespace"):
-                api.create(path, document)
-    finally:
-        for plural in ("policybindings", "policies"):
-            api.delete(f"/apis/admissionregistration.k8s.io/v1/validatingadmission{plural}/{POLICY}")
-
-
 def edit(file: Path, old: str, new: str) -> None:
     text = file.read_text()
     assert old in text
@@ -251,12 +159,6 @@ def test_letting_go_waits_until_the_operator_is_gone_and_gives_up_in_time(
         assert running.result().returncode == 0
     assert (installation.get(path) or {})["metadata"]["finalizers"] == ["example.org/other"]
     forget_other_finalizer(installation, path)
-
-
-def test_letting_go_where_there_is_nothing_is_no_error(installation: Installation) -> None:
-    done = run_program(release_command(installation, 5), installation.server.kubeconfig)
-    assert done.returncode == 0, done.stderr
-    assert '"released": 0' in done.stdout + done.stderr
 
 
 def test_an_uninstallation_that_cannot_let_go_says_so_and_can_be_repeated(installation: Installation) -> None:
