@@ -123,3 +123,9 @@ def test_a_certificate_of_an_authority_of_ones_own(tmp_path: Path) -> None:
         assert server.posted == [], "a check sends nothing"
         send(to)
         assert len(server.posted) == 1
+
+
+def test_redirects_are_not_followed(server: Receiver) -> None:
+    server.answers = [(307, "http://elsewhere/")]
+    with pytest.raises(NotTakenError, match=r"it answered 307 .it points to http://elsewhere/."):
+        send(webhook(server.url))
