@@ -3,10 +3,7 @@
 import concurrent.futures
 import copy
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
-
-from definitions.kinds import LOGPERSISTERS
 
 from logpersister_operator.cluster.client import ApiServer as Cluster
 from logpersister_operator.cluster.connection import ClusterError
@@ -380,33 +377,4 @@ def test_a_namespace_that_is_deleted_gets_free_and_the_others_go_on(
         first.eventually("it goes, finalizer and all", lambda: first.get() is None)
         assert operator.code is None
         assert operator.stop() == 0
-    installation.helm("uninstall", NAME, "--no-hooks")
-
-
-def test_one_that_waits_for_the_lease_is_alive_and_takes_over(
-    installation: Installation, api: Client, unique: str, tmp_path: Path
-) -> None:
-    installation.install({"replicas": 2, "crds": {"install": False}, "settings": {"leaseSeconds": 6}})
-    directories = [tmp_path / name for name in ("first", "second")]
-    for directory in directories:
-        directory.mkdir()
-    kubeconfig = installation.kubeconfig(ACCOUNT)
-    settings = installation.settings() | _QUICK
-    first, second = (
-        OperatorProcess(installation.server, directory, unique, kubeconfig=kubeconfig, **settings)
-        for directory in directories
-    )
-    with first, second:
-        eventually("one leads", lambda: first.events("leader.elected") or second.events("leader.elected"))
-        leader, other = (first, second) if first.events("leader.elected") else (second, first)
-        eventually("the leader waits for the definition", lambda: leader.events("namespaces.awaited"))
-        for one in (leader, other):
-            eventually("neither is to be restarted", lambda one=one: one.healthz() == 200)  # type: ignore[misc]
-
-        api.apply(DEFINITION, LOGPERSISTERS.document())
-        eventually("it begins", lambda: leader.events("operator.started"))
-        eventually("it is alive", lambda: leader.healthz() == 200)
-        assert not other.events("operator.started")
-        leader.kill()
-        eventually("the other takes over", lambda: other.events("operator.started"))
     installation.helm("uninstall", NAME, "--no-hooks")
