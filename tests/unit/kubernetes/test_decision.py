@@ -1,12 +1,15 @@
 """From what is observed to what is to be done, as a resource lives."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from logpersister.report.lag import PartitionLag, summarise
 from logpersister_operator.cluster.kinds import Reference
 from logpersister_operator.decide.conditions import is_settled
 from logpersister_operator.observed_state import (
+    KnownLag,
     MemberReport,
     Refusal,
     SecretsSeen,
@@ -15,6 +18,7 @@ from logpersister_operator.observed_state import (
 )
 from tests.unit.kubernetes.samples import (
     CLICKS,
+    NOW,
     Life,
     by_reference,
     condition,
@@ -29,22 +33,70 @@ from tests.unit.kubernetes.samples import (
     waiting,
 )
 
+AT_ONCE: Any = {"canary": {"analysis": {"duration": "0s", "minRanges": 0}}}
+
+
+def kinds(documents: Any) -> list[str]:
+    return [document["kind"] for document in documents]
+
+
 # the life of a resource
 
 
 def test_a_new_resource_gets_its_children_in_the_order_of_need() -> None:
     plan = decide(observed())
-    made = [one["kind"] for one in plan.apply]
-    assert made == ["ServiceAccount", "ConfigMap", "Service", "PodDisruptionBudget", "StatefulSet"]
+    assert kinds(plan.apply) == ["ServiceAccount", "ConfigMap", "Service", "PodDisruptionBudget", "StatefulSet"]
     assert verdict(plan, "Ready") == ("False", "MembersNotReady")
     assert verdict(plan, "Reconciling") == ("True", "StartingMembers")
     assert not plan.delete
     assert not plan.events, "that members are not ready at once is no news"
 
 
+def test_it_is_ready_when_all_members_are() -> None:
+    life = Life.running(resource(members=2))
+    plan = life.step(lag=lag())
+    assert verdict(plan, "Ready") == ("True", "MembersReady")
+    assert verdict(plan, "Reconciling") == ("False", "UpToDate")
+    assert verdict(plan, "Stalled")[0] == "False"
+    assert [event.reason for event in plan.events] == ["MembersReady", "WithinTarget"]
+    assert plan.status["members"] == {"desired": 2, "ready": 2, "list": []}
+
+
 def test_labels_and_annotations_of_the_resource_are_not_copied() -> None:
     plan = decide(observed(resource(annotations={"argocd.argoproj.io/tracking-id": "x"})))
     assert "argo" not in str(plan.apply)
+
+
+def test_a_new_revision_takes_over_when_it_is_ready() -> None:
+    life = Life.running(resource(members=2))
+    (old,) = life.revisions()
+    life.change(output={"text": {"compression": "zstd"}}, rollout=AT_ONCE)
+    plan = life.step()
+    assert life.revisions() == {old: 2, plan.status["revision"]: 1}, "both run, in one group"
+    assert verdict(plan, "Reconciling") == ("True", "TryingCanary")
+    assert Reference("ConfigMap", f"clicks-backup-{old}") in life.children, "the old members may still start again"
+    deleted = []
+    for _ in range(8):
+        life.get_ready()
+        deleted += [one.kind for one in life.step().delete]
+    assert life.revisions() == {plan.status["revision"]: 2}
+    assert deleted == ["StatefulSet", "ConfigMap"]
+    assert verdict(life.step(), "Ready")[0] == "True"
+
+
+def test_pause_and_resume() -> None:
+    life = Life.running(resource(members=3))
+    (revision,) = life.revisions()
+    life.annotate(**{"logpersister.dev/paused": "true"})
+    plan = life.step(lag=lag(records=10, seconds=99_999, stuck=(StuckPartition(CLICKS, 10, 9_999),)))
+    assert life.revisions() == {revision: 0}
+    assert verdict(plan, "Paused") == ("True", "Paused")
+    assert verdict(plan, "Ready") == ("False", "Paused")
+    assert verdict(plan, "LagWithinTarget") == ("Unknown", "Paused"), "it is wanted that it grows"
+    assert "Paused" in [event.reason for event in plan.events]
+    life.annotate()
+    life.step()
+    assert life.revisions() == {revision: 3}
 
 
 @pytest.mark.parametrize("during", [{}, {"logpersister.dev/paused": "true"}], ids=["", "then paused"])
@@ -75,7 +127,30 @@ def test_while_reconciliation_is_paused_nothing_is_touched(during: dict[str, str
     assert before.keys() < life.children.keys()
 
 
+def test_what_only_has_our_label_is_left_alone() -> None:
+    theirs = {
+        "kind": "ConfigMap",
+        "metadata": {"name": "mine", "uid": "7", "labels": {"logpersister.dev/resource": "clicks-backup"}},
+    }
+    assert not decide(observed(children=by_reference([theirs]))).delete
+
+
 # what stands in the way
+
+
+def test_an_invalid_spec_leaves_the_last_valid_one_running() -> None:
+    life = Life.running()
+    (revision,) = life.revisions()
+    life.change(output={"text": {"compression": "rar"}})
+    plan = life.step()
+    assert life.revisions() == {revision: 1}
+    assert verdict(plan, "SpecValid") == ("False", "SpecInvalid")
+    assert f"revision {revision} continues" in condition(plan, "SpecValid")["message"]
+    assert verdict(plan, "Stalled") == ("True", "SpecInvalid")
+    assert verdict(plan, "Ready") == ("False", "SpecInvalid")
+    assert plan.status["revision"] == revision
+    life.change(output={"text": {"compression": "gzip"}})
+    assert verdict(life.step(), "SpecValid")[0] == "True"
 
 
 def test_a_generation_that_falls_is_refused() -> None:
@@ -99,6 +174,16 @@ def test_without_its_secret_nothing_new_starts_and_nothing_old_stops() -> None:
     plan = life.step(secrets=missing)
     assert not plan.apply
     assert not plan.delete
+
+
+def test_a_changed_secret_replaces_the_pods_and_makes_no_revision() -> None:
+    life = Life()
+    life.step()
+    (revision,) = life.revisions()
+    plan = life.step(secrets=SecretsSeen(digest="fedcba9876543210"))
+    assert life.revisions().keys() == {revision}
+    template = plan.apply[-1]["spec"]["template"]
+    assert template["metadata"]["annotations"]["logpersister.dev/secrets-digest"] == "fedcba9876543210"
 
 
 CRASH = {"terminated": {"exitCode": 2, "reason": "Error", "message": "line\nspec.kafka: nothing listens there\n"}}
@@ -181,6 +266,17 @@ def test_what_is_said_of_what_is_seen(known: dict[str, Any], aspect: str, expect
     assert words in condition(plan, aspect)["message"]
 
 
+def test_what_is_not_known_is_left_out_of_the_status() -> None:
+    unknown = decide(observed(lag=UnknownLag("away"), reports={"a": MemberReport(None, "timed out")}))
+    assert unknown.status.keys().isdisjoint({"lag", "uploads"})
+    assert unknown.status["summary"]["lag"] == "Unknown"
+    assert "topic" not in decide(observed(reports={"a": report([NOWHERE])})).status["uploads"]["lastFailure"]
+    (worst,) = decide(observed(lag=STUCK)).status["lag"]["worst"]
+    assert (worst["partition"], worst["stuck"]) == (3, True)
+    invalid = decide(observed(resource(upload={"maxAge": "soon"})))
+    assert (invalid.apply, [event.warning for event in invalid.events]) == ((), [True, True])
+
+
 # what members and Kafka say
 
 
@@ -210,6 +306,15 @@ def test_a_refused_document_does_not_hide_which_topic_fails() -> None:
     assert "topic" not in plan.status["uploads"]["lastFailure"], "the topic does not fail any more"
 
 
+def test_a_new_operator_tells_nothing_new_before_it_has_asked() -> None:
+    life = Life.running()
+    life.children |= by_reference([pod("a", ready=True)])
+    told = life.step(lag=lag(9, 9.0, over_target=("clicks",)), reports={"a": report([failure()])})
+    again = life.step(lag=None, reports=None)
+    assert again.status == told.status
+    assert not again.events
+
+
 def test_time_alone_changes_verdicts_until_all_is_well() -> None:
     life = Life()
     assert not is_settled(life.step().status)
@@ -218,6 +323,14 @@ def test_time_alone_changes_verdicts_until_all_is_well() -> None:
     assert not is_settled(life.step(reports={"a": report([failure()])}).status)
     life.annotate(**{"logpersister.dev/paused": "true"})
     assert is_settled(life.step(reports={}).status)
+
+
+def test_an_answer_that_says_the_same_later_is_no_news() -> None:
+    documents = [{"observedAt": time, "lag": {"known": True, "observedAt": time}} for time in ("now", "then")]
+    assert MemberReport(documents[0]).essence == MemberReport(documents[1]).essence
+    assert MemberReport(documents[0]).essence != MemberReport(documents[0] | {"state": "draining"}).essence
+    later = summarise([PartitionLag(CLICKS, 100, 105, 1.0)], NOW + timedelta(seconds=30))
+    assert lag(5, 1.0).essence == KnownLag(later).essence
 
 
 def test_times_of_transition_stay_while_messages_change() -> None:

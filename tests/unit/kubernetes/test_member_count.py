@@ -5,8 +5,10 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+from logpersister.manifest import parse
 from logpersister.ranges import TopicPartition
 from logpersister.report.lag import PartitionLag, summarise
+from logpersister_operator.decide.scaling.member_count import autoscale_inputs
 from logpersister_operator.observe.lag import NoProgress, WaitBounds
 from logpersister_operator.observed_state import Flow, KnownLag, SecretsSeen, UnknownLag
 from logpersister_operator.plan import Plan
@@ -123,6 +125,35 @@ def test_members_that_no_node_has_room_for_are_given_up() -> None:
     assert [one.reason for one in scaled.plan.events if "Scaled" in one.reason] == ["ScaledDown"]
 
 
+def failed_behind(scaled: "Scaled") -> str:
+    """Let a change fail, whose canary never gets ready, and then the lag grow; return the revision that goes on."""
+    stable = next(iter(scaled.life.revisions()))
+    for minutes, lag in ((20, CALM), (3, OVER)):
+        for _ in range(minutes):
+            scaled.minutes(1, lag, ready=False)
+            scaled.life.get_ready(stable)
+        assert verdict(scaled.plan, "Stalled") == ("True", "RolloutFailed")
+    return stable
+
+
+def test_the_lag_counts_again_when_a_revision_has_failed_and_gone() -> None:
+    scaled = Scaled()
+    scaled.life.change(output={"text": {"compression": "zstd"}}, rollout={"progressDeadline": "6m"})
+    stable = failed_behind(scaled)
+    assert scaled.life.revisions() == {stable: 4}
+    scaled.life.change(rollout={"progressDeadline": "6m", "attempt": 1})
+    scaled.minutes(1, OVER, ready=False)
+    assert verdict(scaled.plan, "Autoscaling") == ("False", "RollingOut")
+
+
+def test_a_failed_revision_that_lets_records_wait_for_a_shorter_time_adds_no_members() -> None:
+    scaled = Scaled()
+    scaled.life.change(upload={"maxAge": "1m"}, rollout={"progressDeadline": "6m"}, autoscale=AUTOSCALE)
+    stable = failed_behind(scaled)
+    assert scaled.life.revisions() == {stable: 2}
+    assert verdict(scaled.plan, "Autoscaling") == ("False", "RollingOut")
+
+
 def test_the_spec_says_how_many_members_there_are_once_it_has_no_autoscale_any_more() -> None:
     scaled = Scaled()
     scaled.minutes(2, OVER)
@@ -161,6 +192,29 @@ def test_a_decision_that_is_due_is_made_though_nothing_happens() -> None:
     assert (scaled.members, plan.again_seconds) == (2, 5), "Kafka was not asked since"
     scaled.life.step(now=scaled.now, lag=replace(old, summary=replace(old.summary, observed_at=scaled.now)))
     assert scaled.members == 1
+
+
+def test_each_topic_has_its_own_age_and_target() -> None:
+    overrides = [{"topicPattern": "^slow$", "upload": {"maxAge": "1h"}}]
+    spec = parse(
+        {"apiVersion": "logpersister.dev/v1alpha1", "kind": "LogPersister", "metadata": {"name": "a"}}
+        | {"spec": resource(overrides=overrides, autoscale={"maxMembers": 9})["spec"]}
+    ).spec
+    lags = [PartitionLag(CLICKS, 0, 9, 900.0), PartitionLag(TopicPartition("slow", 0), 0, 9, 5400.0)]
+    known = KnownLag(summarise(lags, NOW), flow=Flow(0, 18, {"clicks": 900.0, "slow": 5400.0}))
+    found = autoscale_inputs(known, spec)
+    assert (found.age, found.target, found.partitions) == (5400.0, 7260.0, 2)
+    assert 0.48 < found.lag_ratio == found.overall_lag_ratio < 0.5
+    stands_still = replace(known, flow=Flow(0, 18, {"clicks": 2 * 900.0}))
+    assert autoscale_inputs(stands_still, spec).age == 1800.0, "it is not helped by more members"
+    assert autoscale_inputs(stands_still, spec).overall_lag_ratio == found.overall_lag_ratio, (
+        "but none is taken away either"
+    )
+    unknown = replace(known, summary=summarise([PartitionLag(CLICKS, 0, 9, None)], NOW), flow=Flow(0, 9, {}))
+    assert (autoscale_inputs(unknown, spec).lag_ratio, autoscale_inputs(unknown, spec).overall_lag_ratio) == (
+        0.0,
+        float("inf"),
+    )
 
 
 def test_old_timestamps_make_no_record_older_than_the_look_after_which_it_came() -> None:

@@ -11,7 +11,7 @@ from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.decide.health.observed_fleets import unexplained
 from logpersister_operator.observe.object_events import AGAIN_SECONDS, PATIENCE_SECONDS, ObjectEvents, last_warning
 from tests.unit.kubernetes.fake_cluster import FakeCluster
-from tests.unit.kubernetes.samples import NOW, Life, by_reference, condition, pod, verdict, waiting
+from tests.unit.kubernetes.samples import NOW, Life, by_reference, condition, pod, resource, verdict, waiting
 
 QUOTA = 'create Pod clicks-0 in StatefulSet clicks failed error: pods "clicks-0" is forbidden: exceeded quota'
 PULL = 'Failed to pull image "x:1": manifest unknown'
@@ -69,6 +69,21 @@ def test_events_are_asked_for_when_an_object_has_waited_and_not_all_the_time() -
     assert (read(1, "b", "c"), cluster.asked) == ({"c": QUOTA}, 4)
 
 
+def test_pods_that_are_refused_say_why_and_it_clears_by_itself() -> None:
+    life = Life(resource(members=2))
+    life.step()
+    (stateful_set,) = life.observed().own.stateful_sets().values()
+    plan = life.step(told={stateful_set.uid: QUOTA})
+    assert verdict(plan, "Stalled") == ("True", "Refused")
+    assert condition(plan, "Stalled")["message"].startswith("0 of 2 pods of ")
+    assert QUOTA in condition(plan, "Ready")["message"]
+    life.get_ready()
+    plan = life.step(told={stateful_set.uid: QUOTA})
+    assert verdict(plan, "Ready") == ("True", "MembersReady")
+    assert verdict(plan, "Stalled") == ("False", "Progressing")
+
+
+@pytest.mark.parametrize("component", ["member", "executor"])
 @pytest.mark.parametrize(
     ("reason", "told", "expected"),
     [
@@ -77,12 +92,13 @@ def test_events_are_asked_for_when_an_object_has_waited_and_not_all_the_time() -
         ("ImagePullBackOff", PULL, ("True", "ImageUnavailable")),
     ],
 )
-def test_a_pod_that_does_not_start_says_why(reason: str, told: str, expected: tuple[str, str]) -> None:
+def test_a_pod_that_does_not_start_says_why(reason: str, told: str, expected: tuple[str, str], component: str) -> None:
     life = Life()
     life.step()
     (revision,) = life.revisions()
     held_up = pod("clicks-backup-0", revision=revision, containerStatuses=[waiting(reason, "Back-off")])
     held_up["metadata"]["uid"], held_up["spec"] = "77", {"nodeName": "node-1"}
+    held_up["metadata"]["labels"]["app.kubernetes.io/component"] = component
     life.children |= by_reference([held_up])
     plan = life.step(told={"77": told} if told else {})
     assert verdict(plan, "Stalled") == expected

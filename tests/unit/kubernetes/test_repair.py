@@ -45,6 +45,7 @@ from tests.unit.kubernetes.samples import (
     NOW,
     Life,
     by_reference,
+    condition,
     failure,
     lag,
     observed,
@@ -52,6 +53,7 @@ from tests.unit.kubernetes.samples import (
     report,
     reported,
     resource,
+    verdict,
     written,
 )
 
@@ -259,6 +261,30 @@ def test_paused_or_without_a_spec_nobody_hangs() -> None:
     assert decide_repair(None, found.own, reported(found), found.lag, hands_off="").verdict.status == "Unknown"
 
 
+def test_a_plan_has_the_restart_in_its_status_but_not_while_members_are_replaced() -> None:
+    life = Life()
+    life.step()
+    (revision,) = life.revisions()
+    name = f"clicks-backup-{revision}-0"
+    (member,) = pods([name])
+    member["metadata"]["labels"]["logpersister.dev/revision"] = revision
+    life.children |= by_reference([member])
+    life.step()
+    known: dict[str, Any] = {"lag": kafka({name: LONG}, owned={name: OWNED[A]}), "reports": {name: STANDS}}
+    plan = life.step(**known)
+    assert verdict(plan, "MembersProgressing") == ("False", "MemberHangs")
+    assert [one.name for one in plan.restart] == [name]
+    assert [one["pod"] for one in plan.status["restarts"]] == [f"{name}-0"]
+    assert [event.reason for event in plan.events].count("MemberRestarted") == 1
+
+    life.resource["status"]["restarts"] = []
+    life.change(output={"text": {"compression": "zstd"}})
+    plan = life.step(**known)
+    assert verdict(plan, "MembersProgressing") == ("False", "MemberHangs")
+    assert "a rollout is in progress" in condition(plan, "MembersProgressing")["message"]
+    assert not plan.restart
+
+
 def leaving(name: str, ended: datetime) -> Document:
     """Return the pod of a member that should have ended by a time, on a node that does not say that it has."""
     (found,) = pods([name], ready=False)
@@ -283,6 +309,15 @@ def test_a_pod_is_given_up_with_its_node_only_where_the_spec_says_so_and_not_bef
     assert (done.verdict.status, done.verdict.reason) == ("False", "NodeLost")
     assert [event.reason for event in done.events] == ["LostMemberDeleted"]
     assert f"its node node-1 does not say that pod {A} has ended" in done.events[0].message
+
+
+def test_a_pod_is_given_up_once_and_the_record_finishes_what_was_decided() -> None:
+    done = cared(lost(A), nodeLostAfter="5m")
+    status = {"restarts": [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in done.restarts]}
+    again = lost(A, status=status)
+    assert cared(again, nodeLostAfter="5m").restarts == done.restarts
+    assert [one.uid for one in cared(again, nodeLostAfter="5m").pods(again.own, again.now)] == [f"{A}-0"]
+    assert not cared(again, nodeLostAfter="5m").events
 
 
 def test_a_member_that_was_restarted_because_it_hung_is_not_given_up_before_its_node_is() -> None:
@@ -339,6 +374,25 @@ def test_it_is_deleted_without_waiting_for_its_node_and_no_second_time() -> None
         reconciler.reconcile(subject_of(life.resource, latest, check(latest)))
     deletions = [one.name for one in cluster.objects if one.kind == "Deletion"]
     assert [one.split()[:3] for one in deletions] == [[name, f"{name}-0", "True"]]
+
+
+def test_a_member_of_the_old_revision_waits_as_long_as_that_says() -> None:
+    life = Life(resource(upload={"maxAge": "1h"}))
+    life.step()
+    (revision,) = life.revisions()
+    name = f"clicks-backup-{revision}-0"
+    (member,) = pods([name])
+    member["metadata"]["labels"]["logpersister.dev/revision"] = revision
+    life.children |= by_reference([member])
+    life.step()
+    life.change(upload={"maxAge": "1m"}, rollout={"shadow": {"groupId": "clicks-shadow", "prefix": "shadow"}})
+    reports = {name: working(at=NOW - 30 * MINUTE)}
+    plan = life.step(lag=kafka({name: 30 * MINUTE}, owned={name: OWNED[A]}), reports=reports)
+    assert plan.status["rollout"]["phase"] == "Shadowing"
+    assert verdict(plan, "MembersProgressing") == ("True", "MembersProgress")
+    assert not plan.restart
+    plan = life.step(lag=kafka({name: 90 * MINUTE}, owned={name: OWNED[A]}), reports=reports)
+    assert [one.name for one in plan.restart] == [name], "it hangs by what it runs, too"
 
 
 class Hospital:
@@ -417,6 +471,19 @@ def test_a_member_that_hangs_again_and_again_is_left_alone_for_longer_each_time(
 def test_a_member_that_has_hung_for_weeks_is_left_alone_for_the_longest_distance(after: timedelta) -> None:
     last = Restart(member=A, pod="uid", time=NOW, count=1000, cause="it stores nothing")
     assert Budget(RepairSpec(restart_after=after), (last,), NOW).not_before(A) == NOW + LONGEST_DISTANCE
+
+
+def test_that_the_budget_is_used_up_is_told_once() -> None:
+    world = Hospital(maxRestartsPerHour=1, restartAfter="1s")
+    world.round({A}, killed=False)
+    for _ in range(20):
+        world.now += MINUTE
+        world.round({A}, killed=False)
+    assert world.told == ["MemberRestarted", "RestartsUsedUp"]
+    assert world.status["conditions"][0]["reason"] == "RestartsUsedUp"
+    world.now += HOUR
+    world.round({A}, killed=False)
+    assert len(world.deleted) == 2
 
 
 def test_a_partition_is_overdue_by_what_the_spec_says_and_not_by_wishes() -> None:

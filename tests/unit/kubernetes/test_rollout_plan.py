@@ -7,8 +7,12 @@ from logpersister_operator.cluster.kinds import Document, Reference
 from logpersister_operator.crd.status_rollout import record_of
 from logpersister_operator.rollout.transitions import Phase
 from tests.unit.kubernetes.samples import (
+    Life,
     Running,
     condition,
+    failure,
+    lag,
+    report,
     resource,
     verdict,
     waiting,
@@ -27,6 +31,32 @@ class Rollout(Running):
         super().__init__(resource(members=3, rollout=rollout))
         self.life.change(**self.changed)
         (self.new,) = self.settle(3).keys() - {self.old}
+
+
+def test_members_of_the_old_and_the_new_revision_are_told_apart_and_a_rollout_is_no_warning() -> None:
+    life = Life.running()
+    life.step()
+    (old,) = life.revisions()
+    life.change(**CHANGED)
+    plan = life.step(lag=lag())
+    (new,) = life.revisions().keys() - {old}
+    assert verdict(plan, "Ready") == ("False", "TryingCanary")
+    assert [event for event in plan.events if event.warning] == [], "it is what was asked for"
+    life.get_ready()
+    plan = life.step(lag=lag())
+    assert condition(plan, "Ready")["message"] == f"1 of 1 member of revision {new} ready; of the old revision 1"
+    assert plan.status["summary"]["members"] == "1/1+1"
+    for one in life.children.values():
+        if one["kind"] == "StatefulSet":
+            one["status"] = one["status"] | {"readyReplicas": 0}
+    plan = life.step(lag=lag())
+    assert verdict(plan, "Ready") == ("False", "MembersNotReady")
+    message = f"0 of 1 member of revision {new} ready; of the old revision none"
+    assert condition(plan, "Ready")["message"] == message
+    waits = report(state="joining", stateMessage="the group waits for the session of a member that ended")
+    plan = life.step(lag=lag(), reports={"clicks-backup-0": waits})
+    said = "; member clicks-backup-0 says: the group waits for the session of a member that ended"
+    assert condition(plan, "Ready")["message"] == message + said
 
 
 def test_a_canary_that_no_node_takes_says_so_after_a_minute_until_one_does() -> None:
@@ -68,6 +98,22 @@ def test_old_restarts_and_a_probe_that_fails_once_end_no_analysis() -> None:
     assert rollout.life.revisions() == {rollout.old: 3, rollout.new: 1}, "not for long enough"
     plan = rollout.step(2)
     assert verdict(plan, "Reconciling") != ("True", "TryingCanary"), "they all crash, and go on doing so"
+
+
+def test_uploads_that_fail_are_the_canarys_fault_only_when_others_succeed() -> None:
+    rollout = Rollout()
+    rollout.pods(rollout.new, 1, ready=True)
+    rollout.pods(rollout.old, 3, ready=True)
+    canary, other = f"clicks-backup-{rollout.new}-0", f"clicks-backup-{rollout.old}-0"
+    rollout.step(reports={canary: report(), other: report()})
+    soon = (rollout.now + timedelta(minutes=1)).isoformat()
+    rollout.step(1, reports={canary: report([failure(soon)]), other: report([failure(soon)])})
+    plan = rollout.step(2, reports={canary: report([failure(soon)]), other: report([failure(soon)])})
+    assert verdict(plan, "Reconciling") == ("True", "TryingCanary")
+    later = rollout.now.isoformat()
+    rollout.step(4, reports={canary: report([failure(later)] * 3), other: report()})
+    plan = rollout.step(2, reports={canary: report([failure(later)] * 3), other: report()})
+    assert verdict(plan, "Reconciling") == ("True", "RollingBack")
 
 
 def test_the_record_is_read_back_as_it_was_written() -> None:

@@ -110,6 +110,36 @@ def test_who_takes_over_goes_on_with_the_schema_of_the_promise(fakes: FakeDepend
     assert output_schema_of(again.parts[0].document) == OutputSchema(1, '"clicks 1"')
 
 
+def test_a_registry_that_is_away_delays_ranges(fakes: FakeDependencies, schemas: FakeSchemas) -> None:
+    fakes.group.tokens = {CLICKS: 1, ORDERS: 2}
+    cycle = begun(fakes, clicks=5, orders=5)
+    schemas.error = RegistryError("unreachable", "away")
+    turn(fakes, cycle)
+    assert len(schemas.asked) == 1, "it is away for all topics"
+    assert not promised(fakes)
+    assert not cycle.states.held()
+    schemas.error = None
+    turn(fakes, cycle, seconds=20)
+    assert promised(fakes, CLICKS)
+    assert promised(fakes, ORDERS)
+
+
+def test_what_one_topic_asks_for_in_vain_keeps_no_other_waiting(fakes: FakeDependencies, schemas: FakeSchemas) -> None:
+    """The registry is asked again about other topics first."""
+    fakes.group.tokens = {CLICKS: 1, ORDERS: 2}
+    cycle = begun(fakes, clicks=5, orders=5)
+
+    def no_clicks() -> None:
+        schemas.error = RegistryError("other", "500") if schemas.asked[-1] == "clicks" else None
+
+    schemas.on_asked = no_clicks
+    turn(fakes, cycle)
+    assert schemas.asked == ["clicks"]
+    turn(fakes, cycle, seconds=20)
+    assert promised(fakes, ORDERS)
+    assert not promised(fakes, CLICKS)
+
+
 def test_a_registry_that_never_answers_takes_seconds_of_its_own_topics_only(fakes: FakeDependencies) -> None:
     """Neither for columns, nor for samples, nor in any turn that follows."""
     version = {"version": 1, "id": 1, "schema": V1}
@@ -248,3 +278,22 @@ def test_topics_with_overrides_are_promised_as_a_manifest_of_their_own(fakes: Fa
     assert without[0] == without[1] == other[0]
     assert other[1] != without[1]
     assert promised_under([json_lines | {"value": {"json": {}}}])[0] == other[0]
+
+
+def test_a_topic_whose_subject_names_schemas_is_promised_under_a_revision_that_names_it(
+    fakes: FakeDependencies,
+) -> None:
+    columns = {"fields": [{"name": "id", "type": "int64"}], "registry": {"url": "http://r:8081"}, "singleObject": {}}
+    ours = {"spec.kafka.topics": ["clicks", "orders"], "spec.value": {"avro": columns}}
+    resource = parse(changed(ours))
+    own = revision_of(resource, "1.0", rules_of(resource))
+    revisions = OutputRevisions(resource, own, None, RevisionSnapshots(own, "logs", fakes.state_store), {})
+    found = revisions.of({CLICKS: 5, ORDERS: 5}, {}, {})
+    subjects = {}
+    for partition, revision in found.items():
+        assert isinstance(revision, str)
+        schema = resource_of(dict(revisions.documents[revision])).spec.row_schema
+        assert schema is not None
+        assert schema.registry is not None
+        subjects[partition] = schema.registry.subject
+    assert subjects == {CLICKS: "clicks-value", ORDERS: "orders-value"}

@@ -73,6 +73,12 @@ def seen(value: CommittedOffset | None) -> tuple[int, NewestEvent | None]:
     return value.offset, value.metadata.seen
 
 
+def test_the_newest_event_of_another_field_begins_anew() -> None:
+    state = Pending(promised(intent(10), 0, newest(90)), intent(10))
+    assert seen(written_after(state, Stored(Range(CLICKS, 0, 10), newest(50, "other")))) == (10, newest(50, "other"))
+    assert seen(written_after(state, Stored(Range(CLICKS, 0, 10)))) == (10, newest(90))
+
+
 def test_the_newest_event_survives_a_commit_without_an_answer_and_a_loss() -> None:
     promise = Pending(promised(intent(10, 20), 0, newest(5)), intent(10, 20))
     state = play(promise, Stored(Range(CLICKS, 0, 10), newest(50)))
@@ -126,6 +132,11 @@ def test_a_write_without_an_answer_leaves_two_possibilities_and_what_is_stored()
     assert not is_stale(doubted, None, "another"), "a topic that was made again has a register of its own"
     arrived = play(doubted, Resolved(write.value, write.value, "id"))
     assert PROTOCOL.owed(arrived) == (Write(stored(20, "id", 1, revision="rev", since=0)),)
+
+
+def test_what_was_not_sent_changes_nothing() -> None:
+    state, _ = PROTOCOL.step(IDLE, Due(intent(10)))
+    assert state == IDLE
 
 
 # how to go on
@@ -182,6 +193,18 @@ def test_a_promise_is_replaced_by_nothing_that_forgets_a_boundary_or_passes_what
 ) -> None:
     with pytest.raises(ProtocolError, match="must not replace"):
         PROTOCOL.step(promise_of(10, 20), Acknowledged(value))
+
+
+@pytest.mark.parametrize("start", [1, 9])
+def test_nothing_is_promised_elsewhere_than_at_the_offset(start: int) -> None:
+    with pytest.raises(ProtocolError, match="must not replace"):
+        PROTOCOL.step(IDLE, Due(intent(10, start=start)))
+
+
+def test_a_state_that_contradicts_itself_is_not_worked_with() -> None:
+    wrong = replace(promise_of(10), intent=intent(11))
+    with pytest.raises(ProtocolError, match="contradicts itself"):
+        PROTOCOL.step(wrong, Recorded(UnstoredPrefix(5, "lost")))
 
 
 _values = st.sampled_from(
