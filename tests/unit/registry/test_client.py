@@ -71,6 +71,12 @@ def test_what_never_changes_is_asked_for_once(fake: FakeRegistry, client: Callab
     assert len(fake.asked) == 2
 
 
+def test_what_a_schema_refers_to_keeps_its_name(fake: FakeRegistry, client: Callable[..., RegistryClient]) -> None:
+    reference = {"name": "geo/place.proto", "subject": "place", "version": 1}
+    fake.answers = [(200, {**GOOD, "references": [reference]}), (200, GOOD)]
+    assert client(fake.url).schema(7).references == (Schema('"string"', "AVRO", name="geo/place.proto"),)
+
+
 def test_what_may_pass_is_asked_again(fake: FakeRegistry, client: Callable[..., RegistryClient]) -> None:
     fake.answers = [(503, b"later"), (429, {"message": "slow"}), (200, GOOD)]
     pauses: list[float] = []
@@ -134,6 +140,7 @@ def test_a_guid_has_the_id_of_the_default_context(fake: FakeRegistry, client: Ca
         ((404, {"error_code": 40403, "message": "Schema 7 not found"}), "unknown", "404 40403 .Schema 7 not found", 1),
         ((404, {"message": "no such page"}), "rejected", "check the url", 1),
         ((200, b"<html>"), "rejected", "no JSON", 1),
+        ((200, {"hello": "world"}), "rejected", "no schema, as no schema registry", 1),
         ((200, {**GOOD, "references": [{"name": "x"}]}), "rejected", "without subject and version", 1),
         ((200, {**GOOD, "references": [{"subject": "s", "version": 1}]}), "rejected", "refers to itself", 2),
         ((401, {"message": "who?"}), "unauthorized", "Secret that secretName of its registry names", 1),

@@ -120,6 +120,14 @@ def test_the_next_task_asks_again_and_does_not_wait(writers: RegistryWriters, cl
     assert time.pauses == [ASKED_AGAIN_SECONDS]
 
 
+def test_many_are_asked_at_once(client: FakeClient) -> None:
+    writers = RegistryWriters(lambda: client)
+    writers.schemas([1])
+    client.known |= dict.fromkeys(range(100, 200), client.known[1])
+    assert writers.schemas(range(100, 200)) == dict.fromkeys(range(100, 200), KNOWN)
+    assert sorted(client.asked) == [1, *range(100, 200)]
+
+
 @pytest.mark.parametrize("kind", ["unreachable", "timeout", "unauthorized", "throttled", "rejected", "other"])
 def test_a_registry_that_fails_says_nothing_of_an_id(
     writers: RegistryWriters, client: FakeClient, time: Clock, kind: RegistryErrorKind

@@ -71,3 +71,13 @@ def test_columns_of_values_as_they_are(output: dict[str, Any], expected: list[tu
 def test_columns_of_rows_are_in_lower_case_and_folders_are_beside_them() -> None:
     found = columns_of(manifest())
     assert (found.files, found.folders) == ((("userid", "bigint"), ("at", "timestamp")), ("dt",))
+
+
+def test_the_note_of_columns_depends_on_all_that_a_table_is_checked_for() -> None:
+    one = columns_of(manifest())
+    others = [
+        columns_of(manifest(output={"avro": {}, "partitionBy": BY_DAY})),
+        columns_of(manifest(output={"parquet": {}})),
+        columns_of(manifest(value={"json": {"fields": [{"name": "userId", "type": "int32"}]}})),
+    ]
+    assert len({one.digest("a.b"), one.digest("a.c"), *(other.digest("a.b") for other in others)}) == 5

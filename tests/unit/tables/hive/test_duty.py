@@ -118,6 +118,15 @@ def test_a_folder_is_noted_once_per_process() -> None:
     assert len(world.bucket.written) == 2
 
 
+def test_a_path_whose_note_would_have_too_long_a_name_delays_no_rows() -> None:
+    world = World()
+    long = "a=" + "b" * 240
+    world.bucket.prefix = "p" * 700
+    keys = [object_key(world.bucket.prefix, TOPIC, f"{long}", 1, 0, 0, "")]
+    FolderNotes(world.store, "g" * 60).note([WrittenObject(key, 1, 1) for key in keys])
+    assert world.bucket.written == []
+
+
 def test_every_crash_leaves_what_the_next_one_needs() -> None:
     """Killed before and after each write and each request, one after the other."""
     for killed_at in range(40):
@@ -195,6 +204,23 @@ def test_what_is_refused_is_told_and_stays_noted() -> None:
     world.metastore.refused.clear()
     duty.perform(TOPIC, last=True)
     assert (world.locations(), world.notes()) == (set(DAYS[:6]), [])
+
+
+def test_what_takes_long_is_done_in_several_attempts() -> None:
+    world = World(manifest(output=DEEP))
+    world.put(*(f"{day}/offset={number}" for day in DAYS for number in range(0, 100, 10)))
+
+    def slow(call: str) -> None:
+        world.time += 30 if call == "add_partitions" else 0
+
+    world.metastore.before = slow
+    duty = world.duty()
+    assert [duty.perform(TOPIC) for _ in range(2)] == [0.0, 60.0]
+    assert len(world.locations()) == 300
+    assert world.metastore.calls.count("partitions") == 1, "the second attempt goes on where the first one stood"
+    world.store_in(*(f"{day}/offset={number}" for day in DAYS for number in range(1000, 1140, 10)))
+    assert [duty.perform(TOPIC, last=True) for _ in range(2)] == [0.0, 60.0]
+    assert (len(world.locations()), world.notes()) == (720, [])
 
 
 class TestFinished:
