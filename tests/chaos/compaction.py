@@ -61,7 +61,7 @@ def main() -> None:
         time.sleep(chance.uniform(*_PAUSE))
         try:
             catalog = catalog or catalog_of(settings)
-            table = catalog.load_table((settings["namespace"], settings["table"]))
+            table = catalog.load_table((settings["namespace"], chance.choice(settings["tables"])))
             came = compact(catalog, table, chance)
         except NoSuchTableError:
             came = "no table yet"

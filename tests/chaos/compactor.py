@@ -1,17 +1,18 @@
-"""Who compacts the table beside members: a process of its own, by pyiceberg or by Spark."""
+"""Who compacts the tables beside members: a process of its own, by pyiceberg or by Spark."""
 
 import json
 import os
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.stack import IcebergCatalog, MinioServer, artifacts, reaper
 
 _BY_PYICEBERG = [sys.executable, "-m", "tests.chaos.compaction"]
 _SPARK_PROGRAM = Path(__file__).with_name("spark_table.py")
-NAMESPACE, TABLE = "lake", "sales"
+NAMESPACE = "lake"
 CONFLICTS = ("conflict", "failed: CommitFailed", "failed: ValidationException")
 """What came of an attempt that a member's commit has made stale; by Spark, when it has given up."""
 _MOST_ENDS = 10
@@ -27,9 +28,11 @@ class Compactor:
         minio: MinioServer,
         catalog: IcebergCatalog,
         seed: int,
+        tables: Sequence[str],
         *,
         by_spark: bool,
     ) -> None:
+        self._tables = tables
         self._minio = minio
         self._catalog = catalog
         self._seed = seed
@@ -38,8 +41,8 @@ class Compactor:
         self._process: subprocess.Popen[bytes] | None = None
         self._ends = 0
 
-    def settings(self) -> str:
-        """Return how the table is reached past all proxies, as the programs take it."""
+    def settings(self, *tables: str) -> str:
+        """Return how tables, all unless they are named, are reached past all proxies, as the programs take it."""
         return json.dumps(
             {
                 "uri": self._catalog.url,
@@ -48,7 +51,7 @@ class Compactor:
                 "secret": self._minio.secret_key,
                 "region": self._minio.region,
                 "namespace": NAMESPACE,
-                "table": TABLE,
+                "tables": tables or self._tables,
                 "seed": self._seed,
             }
         )

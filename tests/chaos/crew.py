@@ -55,6 +55,8 @@ class Place:
     started: int = 0
     unhealthy: bool = False
     """Set by who asks for ``/healthz``."""
+    outdated: bool = False
+    """Its process began before something that members look at when they start only."""
 
     @property
     def is_done(self) -> bool:
@@ -112,6 +114,9 @@ class Crew:
                 self.chronicle.tell("unhealthy", f"{place.name} says that it needs a restart, and gets it")
                 self.kill_all(place)
                 place.start_at = time.monotonic()
+            elif process is not None and place.outdated and place.up:
+                self.leave(place)
+                place.start_at = time.monotonic()
             if place.process is None and place.start_at is not None and place.start_at <= time.monotonic():
                 self._start(place)
         for place, ghost in list(self.ghosts):
@@ -125,7 +130,7 @@ class Crew:
     def _start(self, place: Place) -> None:
         place.started += 1
         place.start_at = None
-        place.leaving = place.frozen = place.unhealthy = False
+        place.leaving = place.frozen = place.unhealthy = place.outdated = False
         log = self.directory / f"{place.name}-{place.started}.log"
         if place.replays is None:
             place.process = MemberProcess(place.manifest, log, "--member-name", place.name)
@@ -187,6 +192,11 @@ class Crew:
         place.leaving = True
         place.start_at = None
         place.process.terminate()
+
+    def renew(self, group: str) -> None:
+        """Let the members of a group begin anew, each when it can be told to stop, as where its manifest changes."""
+        for place in self.places:
+            place.outdated |= place.group == group and place.process is not None
 
     def thaw(self, place: Place, process: MemberProcess) -> None:
         process.thaw()

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from tests.chaos.disturbances import Disturbance, Freeze, Join, Kill, KillWorkers, LeaderRestart, Leave, OfMember
 from tests.chaos.history import HistoryReplay, Restore
+from tests.chaos.incompatible import IncompatibleVersion
 from tests.chaos.requests import HttpFault, Refuses
 from tests.chaos.rows import CompactorKill, Correction, RegistryKill, Replay, SchemaEvolves
 from tests.chaos.servers import BrokerRoll, CoordinatorFault, PartitionsGrow, ServerFault
@@ -42,6 +43,8 @@ def _latest_place(settings: Settings) -> int:
 
 def cards_of_a_run(settings: Settings) -> Iterator[Card]:
     """Yield what happens once."""
+    if settings.has_incompatible_version:
+        yield _incompatible_version
     if settings.has_history:
         yield _history_replay
     if settings.has_backup:
@@ -143,6 +146,10 @@ def _coordinator(how: str) -> Card:
         return CoordinatorFault(how=how, which=which, seconds=chance.uniform(0, 15) if seconds is None else seconds)
 
     return draw
+
+
+def _incompatible_version(chance: random.Random, settings: Settings) -> Disturbance:
+    return IncompatibleVersion(seconds=chance.uniform(5, 20), meanwhile=_meanwhile(chance, settings))
 
 
 def _meanwhile(chance: random.Random, settings: Settings) -> OfMember:

@@ -17,7 +17,9 @@ import pyarrow.parquet as pq
 
 from tests.chaos import sales
 from tests.chaos.check import Digest, Row, Seen, digest, seen_as
+from tests.chaos.conditions import OF_CLICKS, keep_click, keep_headers
 from tests.chaos.contents import (
+    LATE_FOLDER,
     QUARANTINE,
     folder,
     quarantined_row,
@@ -33,13 +35,32 @@ _HEADER = "event-type"
 _KAFKA_COLUMNS = {"kafkaColumns": ["offset", "timestamp", "key"]}
 _LATE = "refund"
 """Declared by the corrected manifest only."""
+STORED_AS_PARQUET = ("clicks", _LATE)
+"""Folders of the types that can have tables."""
 _KINDS = (("click", 50), ("audit.login", 10), ("audit.änder/ung", 5), ("noise", 10), (_LATE, 15), ("ghost", 4), ("", 6))
 """Types and how many of a hundred they are; nobody declares the last two."""
 
 
-def types(*, corrected: bool) -> dict[str, Any]:
+def types(*, corrected: bool, keeps: bool = False) -> dict[str, Any]:
     """Return `spec.types`, as it was or as it was corrected."""
     rows: dict[str, Any] = {"parquet": _KAFKA_COLUMNS}
+    by_shop = rows | {"partitionBy": [{"field": "shop", "prefix": PREFIX}]}
+    lines = {"jsonl": {"compression": "gzip"}}
+    return _types(by_shop, rows, lines, corrected=corrected, keeps=keeps)
+
+
+def types_by_minute(*, keeps: bool) -> dict[str, Any]:
+    """Return the corrected `spec.types` with folders by minute and columns of tables."""
+    by_minute = [{"date": {"granularity": level}} for level in ("day", "hour", "minute")]
+    columns = {"kafkaColumns": ["partition", "offset", "timestamp", "key"], "tombstones": "null"}
+    rows = {"parquet": columns, "partitionBy": by_minute}
+    lines = {"jsonl": {"compression": "gzip"}, "partitionBy": by_minute}
+    return _types(rows, rows, lines, corrected=True, keeps=keeps)
+
+
+def _types(
+    of_clicks: dict[str, Any], rows: dict[str, Any], lines: dict[str, Any], *, corrected: bool, keeps: bool
+) -> dict[str, Any]:
     click = [
         {"name": "id", "type": "int64", "required": True},
         {"name": "user", "type": "string"} | ({} if corrected else {"required": True}),
@@ -50,9 +71,10 @@ def types(*, corrected: bool) -> dict[str, Any]:
             "names": ["click"],
             "folder": "clicks",
             "value": {"json": {"fields": click}},
-            "output": rows | {"partitionBy": [{"field": "shop", "prefix": PREFIX}]},
+            "output": of_clicks,
+            **({"keep": list(OF_CLICKS)} if keeps else {}),
         },
-        {"pattern": "^audit[.]", "value": {"bytes": {}}, "output": {"jsonl": {"compression": "gzip"}}},
+        {"pattern": "^audit[.]", "value": {"bytes": {}}, "output": lines},
         {"names": ["noise"], "action": "drop"},
     ]
     if corrected:
@@ -102,20 +124,25 @@ class _Judged(NamedTuple):
     content: Digest | None
 
 
-def seen(record: Any) -> Seen:
+def seen(record: Any, *, keeps: bool = False) -> Seen:
     """Return a record as kafka-python's consumer has given it, judged by the corrected manifest."""
-    return seen_as(record, *_judged(record.headers, record.value))
+    left_out = keeps and not keep_headers(record.headers)
+    judged = _LEFT_OUT if left_out else _judged(record.headers, record.value, keeps=keeps)
+    return seen_as(record, *judged)._replace(if_late=refused_digest("late", record.value or b""))
 
 
-def _judged(headers: Any, value: bytes | None) -> _Judged:
+_LEFT_OUT = _Judged(None, None)
+
+
+def _judged(headers: Any, value: bytes | None, *, keeps: bool) -> _Judged:
     kinds = [content.decode() for name, content in headers if name == _HEADER]
     kind = kinds[-1] if kinds else ""
     if kind == "click":
-        return _click(value)
+        return _click(value, keeps=keeps)
     if kind.startswith("audit."):
         return _Judged(folder("type=", kind), None if value is None else digest(value))
     if kind == "noise":
-        return _Judged(None, None)
+        return _LEFT_OUT
     assert value is not None, "only clicks are null"
     if kind == _LATE:
         read = json.loads(value)
@@ -123,7 +150,7 @@ def _judged(headers: Any, value: bytes | None) -> _Judged:
     return _Judged(QUARANTINE, refused_digest("unknown_type" if kind else "no_type", value))
 
 
-def _click(value: bytes | None) -> _Judged:
+def _click(value: bytes | None, *, keeps: bool) -> _Judged:
     if value is None:
         return _Judged(f"type=clicks/{folder(PREFIX, None)}", None)
     try:
@@ -133,12 +160,14 @@ def _click(value: bytes | None) -> _Judged:
     if not isinstance(read["id"], int):
         return _Judged(QUARANTINE, refused_digest("wrong_type", value))
     row = {name: read.get(name) for name in ("id", "user", "shop")}
+    if keeps and not keep_click(row):
+        return _LEFT_OUT
     return _Judged(f"type=clicks/{folder(PREFIX, read['shop'])}", row_digest(row, {}))
 
 
 def rows_of(path: str, content: bytes) -> list[Row]:
     """Read a file of this topic."""
-    if path.startswith("type=audit"):
+    if path.removeprefix(f"{LATE_FOLDER}/").startswith("type=audit"):
         return [_line(json.loads(line)) for line in gzip.decompress(content).splitlines()]
     rows = pq.read_table(BytesIO(content)).to_pylist()
     if path == QUARANTINE:

@@ -3,8 +3,10 @@
 import json
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -19,13 +21,15 @@ from tests.chaos import (
     history,
     hive_table,
     late,
+    readings,
     sales,
     table_readers,
     tables,
     witnesses,
 )
 from tests.chaos.check import Problem, Progress, Seen, Stored, TopicPartition, seen_as
-from tests.chaos.compactor import CONFLICTS, NAMESPACE, TABLE, spark_command
+from tests.chaos.compactor import CONFLICTS, NAMESPACE, spark_command
+from tests.chaos.contents import QUARANTINE
 from tests.chaos.folder_watch import FolderWatch
 from tests.chaos.ledger import Ledger
 from tests.chaos.outputs import BUCKET, FILES, TEXT, Output
@@ -72,9 +76,12 @@ class Examination:
         Raises:
             TroubleError: it is not what the producers have written, or too little to prove anything.
         """
-        judges: dict[str, Callable[[Any], Seen]] = {events.TOPIC: events.seen}
+        keeps = self.stage.settings.choices.keeps
+        judges: dict[str, Callable[[Any], Seen]] = {events.TOPIC: partial(events.seen, keeps=keeps)}
         if self.stage.writers is not None:
-            judges[sales.TOPIC] = sales.Judge(self.stage.writers).seen
+            judges[sales.TOPIC] = sales.Judge(self.stage.writers, keeps=keeps).seen
+        if self.stage.readings is not None:
+            judges[readings.TOPIC] = partial(self.stage.readings.seen, keeps=keeps)
         topics = [topic.name for topic in self.stage.settings.topics]
         kafka = witnesses.consumed(self.stage.kafka.bootstrap, topics, judges)
         contradictions = list(self.ledger.contradictions(kafka))
@@ -108,7 +115,8 @@ class Examination:
 
     def _replay(self, output: Output) -> Iterator[str]:
         """Let the replay of the corrected manifest come to its end."""
-        command = replay_command(self.stage.manifests[output.name])
+        leave_out = self.stage.settings.choices.keeps
+        command = replay_command(self.stage.manifests[output.name], leave_out=leave_out)
         for turn in ("last", "another"):
             done = subprocess.run(
                 [*command, "--json"], capture_output=True, text=True, timeout=_REPLAY_SECONDS, check=False
@@ -142,8 +150,14 @@ class Examination:
             yield from self._generations(output, objects, counting)
         if output.name == FILES.name and self.stage.settings.has_backup:
             yield from self._restored(numbers)
+        left_out = Counter(of[0] for of, records in kafka.items() for record in records if record.place is None)
+        numbers["left out"] = left_out.total()
+        self.stage.happened.left_out += left_out[sales.TOPIC]  # of events there are types that are dropped, too
+        for record in (record for of, records in kafka.items() if of[0] == readings.TOPIC for record in records):
+            self.stage.happened.readings += record.content is not None and record.place != QUARANTINE
+            self.stage.happened.refused_readings += record.place == QUARANTINE
         if output.has_table:
-            tell = self._hive_table if self.stage.settings.has_hive else self._iceberg_table
+            tell = self._hive_table if self.stage.settings.has_hive else self._iceberg_tables
             yield from tell(output, kafka, objects, numbers)
             yield from self._folders(output, kafka, objects, numbers)
 
@@ -204,13 +218,12 @@ class Examination:
         self, output: Output, kafka: Kafka, objects: Sequence[Stored], numbers: dict[str, Any]
     ) -> Iterator[Problem]:
         """Examine the partitions, and the rows in them."""
-        stage = self.stage
-        assert output.rows_of_table is not None
+        stage, ((name, layout),) = self.stage, output.tables.items()
         try:
-            found = hive_table.partitions(stage.metastore, NAMESPACE, TABLE)
+            found = hive_table.partitions(stage.metastore, NAMESPACE, name)
             rows = list(
                 hive_table.by_spark(
-                    stage.directory / "hive-reader", stage.metastore, stage.minio, f"{NAMESPACE}.{TABLE}"
+                    stage.directory / "hive-reader", stage.metastore, stage.minio, f"{NAMESPACE}.{name}"
                 )
             )
         except table_readers.UnreadableTableError as error:
@@ -221,21 +234,33 @@ class Examination:
             assert self.folder_watch is not None
             wanted = set(self.folder_watch.seen.successes)
         yield from hive_table.examine_partitions(found, wanted)
-        yield from tables.examine(rows, output.topics[0].name, kafka, output.rows_of_table, "Spark", folders=found)
+        yield from tables.examine(rows, output.topics[0].name, kafka, layout, "Spark", folders=found)
         yield from (Problem("receipt", one, "is left, though everything is committed") for one in self.untold(output))
         stage.happened.partitions = len(found)
         numbers |= {"partitions": len(found), "rows by Spark": len(rows)}
 
-    def _iceberg_table(
+    def _iceberg_tables(
         self, output: Output, kafka: Kafka, _objects: Sequence[Stored], numbers: dict[str, Any]
     ) -> Iterator[Problem]:
         assert self.stage.compactor is not None
-        assert output.rows_of_table is not None
-        settings, topic = self.stage.compactor.settings(), output.topics[0].name
+        for name, layout in output.tables.items():
+            told: dict[str, Any] = {}
+            yield from self._iceberg_table(output, name, layout, kafka, told)
+            numbers |= {f"{what} of {name}": number for what, number in told.items()}
+        counts = self.stage.compactor.counts()
+        numbers["compactions"] = "(" + ", ".join(f"{what} {count}" for what, count in counts.items()) + ")"
+        lost = sum(counts.get(what, 0) for what in CONFLICTS)
+        self.stage.happened.conflicts = lost + self.stage.crew.logged("table.conflict")
+
+    def _iceberg_table(
+        self, output: Output, name: str, layout: check.Layout, kafka: Kafka, numbers: dict[str, Any]
+    ) -> Iterator[Problem]:
+        assert self.stage.compactor is not None
+        settings, topic = self.stage.compactor.settings(name), output.topics[0].name
         try:
             table = table_readers.table_of(settings)
         except NoSuchTableError as error:
-            yield Problem("unreadable", "table", str(error))
+            yield Problem("unreadable", f"table {name}", str(error))
             return
         readers: dict[str, Callable[[], Iterable[tables.LiveRow]]] = {
             "pyiceberg": lambda: table_readers.by_pyiceberg(table),
@@ -247,20 +272,17 @@ class Examination:
             try:
                 rows = list(read())
             except table_readers.READABLE as error:
-                yield Problem("unreadable", f"table, by {reader}", repr(error))
+                yield Problem("unreadable", f"table {name}, by {reader}", repr(error))
                 continue
             numbers[f"rows by {reader}"] = len(rows)
-            yield from tables.examine(rows, topic, kafka, output.rows_of_table, reader)
+            yield from tables.examine(rows, topic, kafka, layout, reader)
         snapshots = table_readers.snapshots_of(table)
         stands = progress(self.stage.kafka.bootstrap, output)
-        yield from tables.examine_offsets(snapshots, self.untold(output), topic, stands)
+        of_type = len(output.tables) > 1
+        yield from tables.examine_offsets(snapshots, self.untold(output), topic, stands, of_type=of_type)
         numbers["snapshots"] = f"{len(snapshots.offsets)} of ours, {snapshots.others} of others"
         self.stage.happened.snapshots += len(snapshots.offsets)
         self.stage.happened.compactions += snapshots.others
-        counts = self.stage.compactor.counts()
-        numbers["compactions"] = "(" + ", ".join(f"{what} {count}" for what, count in counts.items()) + ")"
-        lost = sum(counts.get(what, 0) for what in CONFLICTS)
-        self.stage.happened.conflicts = lost + self.stage.crew.logged("table.conflict")
 
     def _by_spark(self, settings: str) -> Iterator[tables.LiveRow]:
         done = subprocess.run(
@@ -329,7 +351,7 @@ def _whole(record: Any) -> Seen:
 
 def _changed(totals: Mapping[str, int]) -> int:
     """Return how many records a replay has taken out of quarantine."""
-    return totals["accepted"]
+    return totals["accepted"] + totals.get("leftOut", 0)
 
 
 def _told(finding: dict[str, Any]) -> str:

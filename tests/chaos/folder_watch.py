@@ -15,7 +15,7 @@ from tests.chaos.looking import Looking
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-_OBJECT = ".parquet"
+_OBJECTS = (".parquet", ".jsonl.gz")
 _MARKER = re.compile(r"(?P<folder>.+)/(?P<name>_SUCCESS|_manifest\.json|\.(?P<partition>\d+)\.done)")
 
 
@@ -68,11 +68,11 @@ class FolderWatch(Looking):
         listed: list[Any] = [one for page in pages for one in page.get("Contents", [])]
         objects: dict[str, set[str]] = {}
         for one in listed:
-            if one["Key"].endswith(_OBJECT):
+            if one["Key"].endswith(_OBJECTS):
                 folder, _, name = one["Key"].removeprefix(self._prefix).rpartition("/")
                 objects.setdefault(folder, set()).add(name)
         self._objects = objects
-        return [(one["Key"], one["ETag"]) for one in listed if not one["Key"].endswith(_OBJECT)]
+        return [(one["Key"], one["ETag"]) for one in listed if not one["Key"].endswith(_OBJECTS)]
 
     def exists(self, folder: str) -> bool:
         """Whether a folder had an object of records when it was listed last."""

@@ -16,7 +16,7 @@ from tests.chaos.check import Layout, Problem, Seen, Stored, TopicPartition
 MINUTE_MS = 60_000
 _GROWTH_MS = 60_000
 """How long members may take to see a partition that was added."""
-_FOLDER = re.compile(r"dt=(\d{4}-\d\d-\d\d)/hr=(\d\d)/min=(\d\d)")
+_FOLDER = re.compile(r"(?:type=[^/]+/)?dt=(\d{4}-\d\d-\d\d)/hr=(\d\d)/min=(\d\d)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
+from tests.chaos import sales
 from tests.chaos.report import Verdict
 from tests.chaos.settings import Settings
 
@@ -43,6 +44,19 @@ class Happened:
     switches: int = 0
     restores_killed: int = 0
     """After they had begun to produce."""
+    left_out: int = 0
+    """Sales that conditions leave out, in each group that has them."""
+    held_partitions: int = 0
+    """Of sales, in each group that has them, for a version of the schema that can read none before it."""
+    never_held: int = 0
+    """The others of them, while there was such a version."""
+    held_again: int = 0
+    """Times that a process has held one of them after somebody who did was killed or frozen."""
+    stored_beside: int = 0
+    """Records of other topics of these groups, while all of these partitions were held."""
+    readings: int = 0
+    """That became rows."""
+    refused_readings: int = 0
 
     def counts(self) -> dict[str, int]:
         return {name.replace("_", " "): number for name, number in asdict(self).items()}
@@ -87,8 +101,21 @@ def unmet_by(
         ),
         ("readers were not switched", settings.has_history and not happened.switches),
         ("no restore was killed in the middle", settings.has_backup and not happened.restores_killed),
+        ("conditions have left out no record", settings.leaves_out and not happened.left_out),
+        ("no reading became a row", settings.has_readings and not happened.readings),
+        ("no reading was refused", settings.has_readings and not happened.refused_readings),
+        *_of_an_incompatible_version(settings, happened),
     ]
     return [what for what, is_unmet in wants if is_unmet]
+
+
+def _of_an_incompatible_version(settings: Settings, happened: Happened) -> Iterator[tuple[str, bool]]:
+    if settings.has_incompatible_version:
+        yield "no partition was held for an incompatible version of the schema", not happened.held_partitions
+        yield "an incompatible version of the schema has not held all partitions", bool(happened.never_held)
+        yield "nobody has taken over what was held", not happened.held_again
+        stands_alone = all(len(output.topics) == 1 for output in settings.outputs_of(sales.TOPIC))
+        yield "nothing of other topics was stored beside", not stands_alone and not happened.stored_beside
 
 
 def _of_faults(faults: Mapping[str, int], *, is_long: bool) -> Iterator[tuple[str, bool]]:

@@ -11,7 +11,7 @@ from typing import Final
 from tests.chaos.check import Layout, Problem, Seen, Stored, TopicPartition
 from tests.chaos.contents import LATE_FOLDER, QUARANTINE
 from tests.chaos.folders import Folders, end_of, is_of_time, passes_at
-from tests.chaos.minutes import ByMinute
+from tests.chaos.minutes import MinuteFolders
 
 Kafka = Mapping[TopicPartition, Sequence[Seen]]
 _SURELY_MS: Final = 60_000
@@ -41,7 +41,7 @@ def examine(
     seen: Folders,
     kafka: Kafka,
     objects: Sequence[Stored],
-    layout: ByMinute,
+    layout: MinuteFolders,
     *,
     grown: Mapping[TopicPartition, float],
 ) -> Iterator[Problem]:

@@ -57,7 +57,7 @@ TOPICS = (
 
 RESTORED = ("images", "payments")
 """Topics that are restored under other names: large records, and transactions."""
-ROW_TOPICS = (Topic("sales", 3, share=0.0), Topic("events", 2, share=0.0))
+ROW_TOPICS = (Topic("sales", 3, share=0.0), Topic("events", 2, share=0.0), Topic("readings", 2, share=0.0))
 """Those of rows, which have a producer of their own (`row_producer`)."""
 
 

@@ -38,7 +38,7 @@ class Report:
     """What the run is for, counted (`goals`)."""
     produced: Mapping[str, int] = field(default_factory=dict)
     outputs: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """By group: members, objects, records, verify."""
+    """By group: objects, records, verify, largest lag, longest standstill."""
     evidence: str | None = None
     """Where logs, chronicle and data are kept."""
 

@@ -8,9 +8,11 @@ from typing import Any
 
 from kafka import KafkaProducer
 
-from tests.chaos import events, sales
+from tests.chaos import events, readings, sales
+from tests.chaos.conditions import HEADER, TEST
 from tests.chaos.ledger import Ledger
 from tests.chaos.producer import Clients, Work, any_partition
+from tests.chaos.readings import Readings
 
 _BURST_RECORDS = 280
 """Of 190 kB in one partition: 53 MB, where members with parts of 5 MiB have room for 47 (pipeline/room.py)."""
@@ -20,7 +22,7 @@ _LATE_MS = (60_000, 240_000)
 
 
 class RowProducer:
-    """Writes sales (Avro) and events (of many types), as far as the run has them."""
+    """Writes sales (Avro), events (of many types) and readings (of any other parser), as far as the run has them."""
 
     def __init__(
         self,
@@ -28,11 +30,13 @@ class RowProducer:
         ledger: Ledger,
         stopping: threading.Event,
         writers: sales.Writers,
+        of_readings: Readings,
         topics: Collection[str],
     ) -> None:
         self._clients = Clients(bootstrap, ledger, stopping)
         self._ledger = ledger
         self._writers = writers
+        self._readings = of_readings
         self._topics = topics
 
     def works(self) -> Sequence[Work]:
@@ -42,15 +46,17 @@ class RowProducer:
         of_sales, of_events = sales.Values(chance, self._writers), events.Values(chance)
 
         def send(producer: KafkaProducer) -> None:
-            topic = chance.choice((sales.TOPIC, events.TOPIC))
+            (topic,) = chance.choices((sales.TOPIC, events.TOPIC, readings.TOPIC), (5, 5, 2))
             if topic not in self._topics:
                 return
             headers: list[tuple[str, bytes]] = []
             if topic == sales.TOPIC:
                 value = of_sales.value()
+            elif topic == readings.TOPIC:
+                value = self._readings.value(chance)
             else:
                 headers, value = of_events.record()
-            self._send(producer, chance, topic, value, headers=headers)
+            self._send(producer, chance, topic, value, headers=[*headers, *_environment(chance)])
 
         def burst(producer: KafkaProducer) -> None:
             if sales.TOPIC in self._topics:
@@ -81,3 +87,10 @@ class RowProducer:
             timestamp_ms=time.time_ns() // 1_000_000 - late,
         )
         self._clients.note(future, value)
+
+
+def _environment(chance: random.Random) -> list[tuple[str, bytes]]:
+    """Return headers that conditions are about, seldom one by which a record is left out."""
+    return chance.choices(
+        ([], [(HEADER, b"prod")], [(HEADER, TEST)], [(HEADER, TEST), (HEADER, b"prod")]), (8, 6, 1, 1)
+    )[0]

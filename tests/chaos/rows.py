@@ -131,7 +131,7 @@ class Replay(Disturbance):
         (name,) = (output.name for output in stage.settings.outputs if output.is_corrected)
         said = f", after a correction of {_correct(stage, name, self.which)}" if not stage.is_corrected(name) else ""
         self._requests = Requests(stage, _OF_A_REPLAY.match)
-        command = replay_command(stage.manifests[name])
+        command = replay_command(stage.manifests[name], leave_out=stage.settings.choices.keeps)
         kill_after = self.delay if self.ends == "killed" else None
         self._command = Command(stage, command, self._requests.made, kill_after=kill_after)
         return f"of {name}{said}"
@@ -148,6 +148,7 @@ class Replay(Disturbance):
         return self._command.told()
 
 
-def replay_command(manifest: Path) -> list[str]:
-    """Return how a user replays quarantine."""
-    return logpersister("quarantine", "replay", "-f", str(manifest))
+def replay_command(manifest: Path, *, leave_out: bool) -> list[str]:
+    """Return how a user replays quarantine; ``leave_out``: also records that conditions leave out."""
+    command = logpersister("quarantine", "replay", "-f", str(manifest))
+    return [*command, "--leave-out"] if leave_out else command

@@ -36,8 +36,6 @@ _PATIENCE_SECONDS = 40.0
 _START_SECONDS = 300.0
 """Until all members work: seconds where nobody else computes."""
 _DRAIN_SECONDS = 180.0
-_SETTLE_SECONDS = 480.0
-"""How long the lag may take to be worked off in the end."""
 _COMPACTION_SECONDS = 90.0
 _END_SECONDS = 180.0
 """How soon everything has to be gone after members were told to stop."""
@@ -72,7 +70,7 @@ class _Run:
         self._ledger = Ledger()
         self._stopping = threading.Event()
         self._producers = Producers(self._works(), settings.seed, self._stopping)
-        self._watch = Watch(stage.crew)
+        self._watch = Watch(stage.crew, stage.chronicle, stage.kafka.bootstrap, settings.outputs)
         self._folder_watch = self._watch_folders()
         self._current_watch = self._watch_current()
         self._lookers = [one for one in (self._folder_watch, self._current_watch) if one is not None]
@@ -117,9 +115,10 @@ class _Run:
         works: list[Work] = []
         if self._settings.has_plain_values:
             works += PlainProducer(bootstrap, ledger, stopping).works()
-        if self._stage.writers is not None:
+        writers, readings = self._stage.writers, self._stage.readings
+        if writers is not None and readings is not None:
             topics = {topic.name for topic in self._settings.topics}
-            works += RowProducer(bootstrap, ledger, stopping, self._stage.writers, topics).works()
+            works += RowProducer(bootstrap, ledger, stopping, writers, readings, topics).works()
         return works
 
     def _watch_folders(self) -> FolderWatch | None:
@@ -219,7 +218,7 @@ class _Run:
         self._chronicle.tell("producers.stopped", f"{self._ledger.counts['acknowledged']:,} records acknowledged")
         began = self._chronicle.seconds
         kafka = self._examination.consumed()
-        until = time.monotonic() + _SETTLE_SECONDS
+        until = time.monotonic() + settings.settle_seconds
         problems = [problem for output in settings.outputs for problem in self._come_to_rest(output, kafka, until)]
         problems += self._await_replays(until)
         self._await_compaction(until)
@@ -319,9 +318,14 @@ class _Run:
         return problems
 
     def _take_numbers(self) -> None:
-        report, stage = self._report, self._stage
+        report, stage, watch = self._report, self._stage, self._watch
         report.disturbances = dict(sorted(stage.counts.items()))
         report.skipped = dict(self._skipped)
         report.faults_met = dict(sorted(stage.met.items()))
         report.remarks = [f"{number} times {what}" for what, number in stage.crew.unexpected.items()]
-        report.outputs = {group: {"members": members} for group, members in self._settings.crews.items()}
+        for group, pace in watch.paces.items():
+            report.outputs[group] = {
+                "members": self._settings.crews[group],
+                "largest lag": pace.largest_lag,
+                "longest standstill": f"{pace.longest_standstill:.0f} s",
+            }

@@ -15,16 +15,29 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tests.chaos.check import Row, Seen, seen_as
+from tests.chaos.conditions import keep_headers, keep_sale
 from tests.chaos.contents import (
     KAFKA,
     QUARANTINE,
     folder,
+    minute_folder,
     quarantined_row,
     refused_digest,
     row_digest,
     row_of,
 )
-from tests.chaos.sale_schemas import COLUMNS, DEFAULTS, SCHEMAS, WIDENED, Schema
+from tests.chaos.minutes import MinuteFolders
+from tests.chaos.sale_schemas import (
+    ADDED_BY_REFUSED,
+    COLUMNS,
+    DEFAULTS,
+    MENDED,
+    SCHEMAS,
+    WIDENED,
+    Schema,
+    refused_version,
+    versions,
+)
 
 TOPIC = "sales"
 SUBJECT = f"{TOPIC}-value"
@@ -46,6 +59,8 @@ class Registry(Protocol):
 
     def register(self, subject: str, schema: Any) -> int: ...
 
+    def delete_version(self, subject: str, version: int) -> None: ...
+
 
 class Version(NamedTuple):
     """A version by which producers write."""
@@ -54,6 +69,8 @@ class Version(NamedTuple):
     schema: Any
     number: int
     """Of the columns that its values ask for."""
+    leaves_out: str = ""
+    """A field that no column has."""
 
 
 class Writers:
@@ -66,24 +83,57 @@ class Writers:
         self._registered: list[tuple[str, Schema, int]] = []
         """Subjects with schemas and their ids, in the order in which they were registered."""
         self.versions: list[Version] = []
-        self.evolve()
+        self._number = 0
+        """How far the schema has evolved."""
+        self._refused_at = 0
+        """How far it had when a version came that could read none before it; 0: there is none."""
+        self._is_mended = self._is_deleted = False
+        self._evolve_to(1)
         self.other = self._register("other-value", _OTHER)
 
     def evolve(self) -> int | None:
         """Register the next version; return its number, None if there is none."""
-        number = len(self.versions) + 1
-        if number > self._most:
+        waits = self._refused_at and not (self._is_mended or self._is_deleted)
+        if self._number == self._most or waits:
             return None
-        schema = SCHEMAS[number - 1]
-        schema_id = self._register(SUBJECT, schema)  # before anybody writes by it
-        self.versions.append(Version(schema_id, fastavro.parse_schema(schema), number))
-        return number
+        return self._evolve_to(self._number + 1)
+
+    def refuse(self) -> int:
+        """Register a version that can read none before it; return the number of the last one that could."""
+        at = self._refused_at = self._number
+        schema = refused_version(at)
+        self._write_by(schema, at, leaves_out=ADDED_BY_REFUSED)
+        return at
+
+    def delete_refused(self) -> None:
+        """Delete that version. Those who write by it go on; further ones do not have its field."""
+        self._registry.delete_version(SUBJECT, self._refused_at + 1)
+        self._is_deleted = True
+
+    def mend(self) -> int:
+        """Register one that can read all of them, and has their fields; return its number."""
+        self._is_mended = True
+        *before, refused = self.versions
+        self.versions = [*before, refused._replace(number=MENDED + self._number, leaves_out="")]
+        return self._evolve_to(self._number)
 
     def register_again(self) -> None:
         """Give a registry that has lost everything what it had, under the same ids."""
         again = [self._registry.register(subject, schema) for subject, schema, _ in self._registered]
         if again != [schema_id for _, _, schema_id in self._registered]:
             raise RuntimeError(f"the registry has given other ids: {again}")
+        if self._is_deleted:
+            self._registry.delete_version(SUBJECT, self._refused_at + 1)
+
+    def _evolve_to(self, number: int) -> int:
+        schema = versions(self._refused_at if self._is_mended else 0)[number - 1]
+        self._write_by(schema, MENDED + number if self._is_mended else number)
+        self._number = number
+        return number
+
+    def _write_by(self, schema: Schema, number: int, *, leaves_out: str = "") -> None:
+        schema_id = self._register(SUBJECT, schema)  # before anybody writes by it
+        self.versions.append(Version(schema_id, fastavro.parse_schema(schema), number, leaves_out))
 
     def _register(self, subject: str, schema: Schema) -> int:
         schema_id = self._registry.register(subject, schema)
@@ -132,6 +182,7 @@ class Values:
             "rating": chance.choice((-1, 0, 5)),
             "tags": ["a", "b"][: chance.randrange(3)],
             "geo": chance.choice((None, {"country": "de", "lat": chance.random()})),
+            "origin": chance.choice(("web", "app")),
         }
         return {one["name"]: row[one["name"]] for one in version.schema["fields"]}
 
@@ -159,23 +210,27 @@ class Values:
 
 
 class _Judged(NamedTuple):
-    place: str
+    place: str | None
     content: bytes | None
     version: int = 0
+
+
+_LEFT_OUT = _Judged(None, None)
 
 
 class Judge:
     """Says of each record where it belongs, and what its row is."""
 
-    def __init__(self, writers: Writers) -> None:
+    def __init__(self, writers: Writers, *, keeps: bool = False) -> None:
+        self._keeps = keeps
         self._version_of = {version.id: version for version in writers.versions}
         self._other = writers.other
 
     def seen(self, record: Any) -> Seen:
         """Return a record as kafka-python's consumer has given it, judged."""
-        return seen_as(record, *self._judged(record.value))._replace(
-            if_late=refused_digest("late", record.value or b"")
-        )
+        left_out = self._keeps and not keep_headers(record.headers)
+        judged = _LEFT_OUT if left_out else self._judged(record.value)
+        return seen_as(record, *judged)._replace(if_late=refused_digest("late", record.value or b""))
 
     def _judged(self, value: bytes | None) -> _Judged:
         if value is None:
@@ -190,6 +245,9 @@ class Judge:
         row = _decoded(version.schema, value[_HEADER_BYTES:])
         if row is None:
             return _Judged(QUARANTINE, refused_digest("not_avro", value))
+        row.pop(version.leaves_out, None)
+        if self._keeps and not keep_sale(row):
+            return _LEFT_OUT
         return _Judged(folder(PREFIX, row["shop"]), row_digest(row, DEFAULTS), version.number)
 
 
@@ -202,6 +260,13 @@ def _decoded(schema: Any, body: bytes) -> dict[str, Any] | None:
         return None
     assert isinstance(row, dict)
     return None if stream.read(1) else row
+
+
+class ByMinute(MinuteFolders):
+    """Rows in a folder for each minute of Kafka's time; a tombstone is a row of nulls."""
+
+    def folder(self, record: Seen) -> str:
+        return minute_folder(record.timestamp)
 
 
 def rows_of(content: bytes, *, quarantined: bool) -> tuple[list[Row], int]:

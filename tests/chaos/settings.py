@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tests.chaos import readings, sales
 from tests.chaos.choices import Choices
 from tests.chaos.outputs import FILES, OUTPUTS, TEXT, Output, outputs
 from tests.chaos.producer import ROW_TOPICS, TOPICS, Topic
@@ -29,7 +30,7 @@ class Settings:
     crews: Mapping[str, int] = field(default_factory=crews)
     """Members by output."""
     choices: Choices = field(default_factory=Choices)
-    """What of tables, late records and files there is."""
+    """What of tables, late records, conditions, schemas, parsers and formats there is."""
     brokers: int = 3
     """1 or 3."""
     oldest: bool = False
@@ -38,6 +39,8 @@ class Settings:
     """Whether Spark compacts the table and reads it in the end; otherwise pyiceberg compacts it."""
     pause: tuple[float, float] = (1.0, 8.0)
     """Seconds between the beginnings of two disturbances."""
+    settle_seconds: float = 480.0
+    """How long the lag may take to be worked off in the end."""
 
     @property
     def session_seconds(self) -> int:
@@ -49,6 +52,10 @@ class Settings:
 
     def output(self, name: str) -> Output:
         return outputs(self.choices)[name]
+
+    def outputs_of(self, topic: str) -> list[Output]:
+        """Return those that store a topic."""
+        return [output for output in self.outputs if any(one.name == topic for one in output.topics)]
 
     @property
     def topics(self) -> Sequence[Topic]:
@@ -68,6 +75,20 @@ class Settings:
     @property
     def has_table(self) -> bool:
         return any(output.has_table for output in self.outputs)
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether conditions leave out sales."""
+        return self.choices.keeps and bool(self.outputs_of(sales.TOPIC))
+
+    @property
+    def has_incompatible_version(self) -> bool:
+        """Whether a version of the schema of sales can read none before it."""
+        return self.choices.incompatible != "never" and bool(self.outputs_of(sales.TOPIC))
+
+    @property
+    def has_readings(self) -> bool:
+        return bool(self.outputs_of(readings.TOPIC))
 
     @property
     def has_backup(self) -> bool:

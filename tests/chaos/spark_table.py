@@ -57,7 +57,7 @@ def compact(spark: SparkSession, settings: dict[str, Any]) -> None:
     chance = random.Random(f"spark {settings['seed']} {time.time_ns()}")
     while True:
         time.sleep(chance.uniform(*_PAUSE))
-        table = f"{settings['namespace']}.{settings['table']}"
+        table = f"{settings['namespace']}.{chance.choice(settings['tables'])}"
         rewrite = f"call chaos.system.rewrite_data_files(table => '{table}', options => map('min-input-files', '2'))"
         files = rewrite, "rewritten_data_files_count"
         manifests = f"call chaos.system.rewrite_manifests('{table}')", "rewritten_manifests_count"
@@ -84,7 +84,7 @@ def _kind(message: str) -> str:
 
 def read(spark: SparkSession, settings: dict[str, Any]) -> None:
     """Print all live rows."""
-    table = spark.table(f"chaos.{settings['namespace']}.{settings['table']}")
+    table = spark.table(f"chaos.{settings['namespace']}.{settings['tables'][0]}")
     for row in table.selectExpr(*told(table.dtypes)).toLocalIterator():
         _say(row.asDict(recursive=True))
 

@@ -19,6 +19,7 @@ from tests.chaos.crew import Crew
 from tests.chaos.goals import Happened
 from tests.chaos.outputs import BUCKET, NO_EDITS, Addresses, Edits, Output
 from tests.chaos.producer import RESTORED
+from tests.chaos.readings import Readings
 from tests.chaos.sales import Writers
 from tests.chaos.settings import Settings
 from tests.stack import HiveMetastore, IcebergCatalog, Kafka, KafkaBroker, KafkaCluster, MinioServer, SchemaRegistry
@@ -59,6 +60,8 @@ class Stage:
     """Past the proxy."""
     writers: Writers | None = None
     """What is registered, where there are rows."""
+    readings: Readings | None = None
+    """What was written of these, where there are any."""
     compactor: Compactor | None = None
     crew: Crew = field(init=False)
     manifests: dict[str, Path] = field(default_factory=dict)
@@ -127,6 +130,7 @@ class Stage:
             self.partitions[topic.name] = topic.partitions
         if self.settings.has_rows:
             self.writers = Writers(self.registry, only_added=self.settings.has_hive)
+            self.readings = Readings(self.settings.choices)
         if self.settings.has_backup:
             self.busy |= set(RESTORED)  # a restore refuses a topic that has got partitions since the one before
         members = self.directory / "members"
@@ -136,8 +140,9 @@ class Stage:
         for output in self.settings.outputs:
             self._hire(output)
         if self.settings.has_iceberg:
+            (tables,) = (list(output.tables) for output in self.settings.outputs if output.has_table)
             self.compactor = Compactor(
-                self.directory, self.minio, self.catalog, self.settings.seed, by_spark=self.settings.spark
+                self.directory, self.minio, self.catalog, self.settings.seed, tables, by_spark=self.settings.spark
             )
             self._stack.callback(self.compactor.kill)
             self.compactor.start()
@@ -210,6 +215,11 @@ class Stage:
     def correct(self, output: Output) -> None:
         """Correct a manifest: processes that start from now on have it."""
         self.edits[output.name] = replace(self._edits_of(output.name), corrected=True)
+        self._write_manifest(output)
+
+    def pin(self, output: Output, version: int) -> None:
+        """Name the version of the schema in a manifest: processes that start from now on have it."""
+        self.edits[output.name] = replace(self._edits_of(output.name), version=version)
         self._write_manifest(output)
 
     def replayed(self, output: Output, generation: int) -> Path:

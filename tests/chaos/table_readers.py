@@ -35,7 +35,8 @@ LEVELS = ("dt", "hr", "min")
 def table_of(settings: str) -> Table:
     """Load the table that the settings name (`tests.chaos.compactor`)."""
     found = json.loads(settings)
-    return catalog_of(found).load_table((found["namespace"], found["table"]))
+    (name,) = found["tables"]
+    return catalog_of(found).load_table((found["namespace"], name))
 
 
 def by_pyiceberg(table: Table) -> Iterator[LiveRow]:

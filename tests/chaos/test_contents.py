@@ -13,9 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.chaos import sales, table_readers
-from tests.chaos.contents import QUARANTINE, TOMBSTONE, minute_folder, row_digest
-from tests.chaos.minutes import ByMinute
+from tests.chaos import events, sales, table_readers
+from tests.chaos.choices import LATE
+from tests.chaos.contents import QUARANTINE, TOMBSTONE, minute_folder, refused_digest, row_digest
+from tests.chaos.minutes import ByTypeAndMinute, OfType
+from tests.chaos.sale_schemas import DEFAULTS, MENDED
 
 NOW = 1_795_262_400_000
 MOMENT = datetime.fromtimestamp(NOW / 1000, UTC)
@@ -90,7 +92,7 @@ def test_a_row_is_the_same_by_every_version_of_the_file_and_in_the_table() -> No
     columns = ROW | kafka | dict.fromkeys(added)
     folders = {"dt": "2026-11-21", "hr": "12", "min": "00"}
     live = table_readers._row(columns | folders)
-    assert live == (0, minute_folder(NOW), ByMinute().row(seen))
+    assert live == (0, minute_folder(NOW), sales.ByMinute().row(seen))
     assert table_readers._row(columns | {"rating": 5} | folders).row != live.row
     assert table_readers._row(dict.fromkeys(ROW) | kafka | folders).row.value == TOMBSTONE
     geo: dict[str, Any] = {"country": "de", "lat": 52.5}
@@ -99,11 +101,62 @@ def test_a_row_is_the_same_by_every_version_of_the_file_and_in_the_table() -> No
     assert len({row_digest(row, {}) for row in different}) == len(different)
 
 
-def test_files_of_no_version_and_of_tombstones() -> None:
+@pytest.mark.parametrize(
+    ("remedy", "numbers", "version", "row"),
+    [
+        ("pin", [1, 2, 3, 3], 3, {}),
+        ("mend", [1, 2, 3, MENDED + 3, MENDED + 3, MENDED + 4], MENDED + 3, {"origin": "app"}),
+        ("delete", [1, 2, 3, 3, 4], 3, {}),
+    ],
+)
+def test_a_version_that_can_read_none_before_it_is_never_that_of_columns(
+    remedy: str, numbers: list[int], version: int, row: dict[str, Any]
+) -> None:
+    writers = evolved(3)
+    assert writers.refuse() == 3
+    assert writers.evolve() is None, "nobody registers one before somebody has decided"
+    newest, columns = writers.versions[-1], ROW | {"coupon": None, "rating": 5, "origin": "app"}
+    if remedy != "pin":
+        (writers.mend if remedy == "mend" else writers.delete_refused)()
+        assert writers.evolve() == 4
+    assert [one.number for one in writers.versions] == numbers
+    seen = sales.Judge(writers).seen(record(sales._encoded(newest.schema, columns, newest.id)))
+    assert (seen.version, seen.content) == (version, row_digest(ROW | {"rating": 5} | row, DEFAULTS))
+
+
+def test_files_of_a_mended_version_of_none_and_of_tombstones() -> None:
+    mended = pa.schema([*SCHEMA, ("coupon", pa.string()), ("origin", pa.string())])
+    assert rows_of(ROW | {"origin": "web"}, mended)[1] == MENDED + 2
+    assert rows_of(ROW | {"origin": "web"}, mended)[0][0].value == row_digest(ROW, DEFAULTS)
     for columns in (pa.schema(_FIELDS[:1]), pa.schema([*SCHEMA, ("rating", pa.int64())])):
         with pytest.raises(ValueError, match="no version of the schema has the columns"):
             rows_of(ROW, columns)
     seen = sales.Judge(evolved(1)).seen(record(None))
     assert seen.place == "by_shop=__HIVE_DEFAULT_PARTITION__"
-    assert ByMinute().row(seen) == rows_of({})[0][0]
-    assert ByMinute().path(seen) == minute_folder(NOW) == "dt=2026-11-21/hr=12/min=00"
+    assert sales.ByMinute().row(seen) == rows_of({})[0][0]
+    assert sales.ByMinute().path(seen) == minute_folder(NOW) == "dt=2026-11-21/hr=12/min=00"
+
+
+def test_conditions_leave_records_out() -> None:
+    writers = evolved(1)
+    judge = sales.Judge(writers, keeps=True)
+
+    def sale(**changed: Any) -> str | None:
+        return judge.seen(of_first(writers, **changed)).place
+
+    assert [sale(), sale(price=Decimal("60000.00")), sale(shop="shop-4")] == ["by_shop=Köln%2F7%20a", None, None]
+    assert judge.seen(record(None)).place is not None, "conditions on fields hold for tombstones, if absent"
+    assert judge.seen(record(b"bad", [("env", b"prod"), ("env", b"test")])).place is None, "headers come first"
+    assert judge.seen(record(b"bad", [("env", b"test"), ("env", b"prod")])).place == QUARANTINE
+
+
+def test_late_types_are_below_their_own_folder() -> None:
+    value = b'{"id": 1, "user": "u", "shop": ""}'
+    seen = events.seen(record(value, [("event-type", b"wrong"), ("event-type", b"click")]))
+    minute, late = f"type=clicks/{minute_folder(NOW)}", seen._replace(is_apart=True)
+    assert [ByTypeAndMinute(mode).path(late) for mode in LATE] == [minute, f"_late/{minute}", QUARANTINE]
+    row = ByTypeAndMinute("quarantine").row(late)
+    assert row is not None
+    assert row.value == refused_digest("late", value)
+    clicks, refunds = (OfType(ByTypeAndMinute(), folder) for folder in ("type=clicks", "type=refund"))
+    assert (clicks.path(seen), refunds.path(seen)) == (minute_folder(NOW), None)

@@ -9,7 +9,7 @@ import pytest
 from tests.chaos.check import Row, Seen, Stored, digest
 from tests.chaos.contents import QUARANTINE, minute_folder
 from tests.chaos.folders import Folders, Sighting, Success, due, examine
-from tests.chaos.minutes import ByMinute
+from tests.chaos.sales import ByMinute
 
 MINUTE = 60_000
 LATENESS = 10_000

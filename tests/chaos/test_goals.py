@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from tests.chaos.choices import TABLES, Choices
+from tests.chaos.choices import INCOMPATIBLE, TABLES, Choices
 from tests.chaos.goals import LONG_SECONDS, Happened, unmet_by, verdict
 from tests.chaos.report import Verdict
 from tests.chaos.settings import Settings, crews
 
 SHORT, LONG = LONG_SECONDS - 1, LONG_SECONDS
-ALL = dict.fromkeys(asdict(Happened()), 1)
+ALL = dict.fromkeys(asdict(Happened()), 1) | {"never_held": 0}
 BACKUP: dict[str, Any] = {"groups": ("text", "files", "rows"), "files": "kafka"}
 NO_REPLAY = {"replays": 0, "replays_killed": 0}
 
@@ -35,14 +35,16 @@ def unmet(
 
 def test_a_run_that_has_met_everything_lacks_nothing() -> None:
     for table in TABLES:
-        assert unmet(table=table) == []
+        for incompatible in INCOMPATIBLE:
+            assert unmet(table=table, keeps=incompatible == "pin", incompatible=incompatible) == []
 
 
 @pytest.mark.parametrize("never", sorted(ALL.keys() - {"replays"}))
 def test_what_has_never_happened_is_told(never: str) -> None:
     """By one sentence; all kinds of runs together ask for everything."""
-    runs = [BACKUP, *({"table": table} for table in TABLES)]
-    assert len({told for options in runs for told in unmet(happened={never: 0}, **options)}) == 1
+    happened = {never: int(never == "never_held")}
+    runs = [BACKUP, *({"table": table, "incompatible": "pin", "keeps": True} for table in TABLES)]
+    assert len({told for options in runs for told in unmet(happened=happened, **options)}) == 1
 
 
 def test_a_short_run_need_not_meet_what_comes_by_chance() -> None:

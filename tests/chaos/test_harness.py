@@ -9,9 +9,10 @@ from unittest.mock import Mock
 
 import pytest
 
-from tests.chaos.check import Row, Seen, digest
+from tests.chaos.check import Progress, Row, Seen, digest
 from tests.chaos.deck import cards, deal
 from tests.chaos.disturbances import Kill
+from tests.chaos.incompatible import Stands, compared
 from tests.chaos.ledger import Ledger
 from tests.chaos.settings import Settings, crews
 from tests.chaos.witnesses import UnreadableError, escaped_gzip_lines, stored
@@ -43,6 +44,15 @@ def test_the_product_is_seen_from_outside() -> None:
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             assert not any(name.startswith("logpersister") for name in names), file
+
+
+def test_what_is_held_has_not_moved_and_the_others_have() -> None:
+    def stands(**committed: int) -> Stands:
+        return {"rows": {(topic, 0): Progress(at, (), 99) for topic, at in committed.items()}}
+
+    before = stands(sales=5, events=7)
+    assert compared(before, stands(sales=5, events=9)) == (2, [])
+    assert compared(before, stands(sales=6, events=7)) == (0, ["rows: sales-0"])
 
 
 def test_objects_are_read_by_their_names_or_told() -> None:

@@ -8,7 +8,7 @@ from tests.chaos.check import Progress, Row, Seen, Stored, TopicPartition, diges
 from tests.chaos.choices import Late
 from tests.chaos.contents import LATE_FOLDER, QUARANTINE, minute_folder, refused_digest
 from tests.chaos.folders import Folders, Success
-from tests.chaos.minutes import ByMinute
+from tests.chaos.sales import ByMinute
 
 MINUTE = 60_000
 NOON = 1_795_262_400_000

@@ -1,11 +1,12 @@
 """The judges of tables must find every way in which one can be wrong; each case forges one."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from tests.chaos.check import Progress, Row, Seen, digest
 from tests.chaos.contents import QUARANTINE, TOMBSTONE, minute_folder
 from tests.chaos.hive_table import examine_partitions
-from tests.chaos.minutes import ByMinute
+from tests.chaos.sales import ByMinute
 from tests.chaos.tables import LiveRow, Snapshots, examine, examine_offsets
 
 MINUTE = 60_000
@@ -58,12 +59,14 @@ def test_what_a_table_says_that_it_holds() -> None:
     stands = {("sales", 0): 6, ("sales", 1): 1, ("sales", 2): 0, ("events", 0): 1}
     progress = {of: Progress(offset, (), offset) for of, offset in stands.items()}
 
-    def told(*texts: str, receipts: Sequence[str] = ()) -> set[str]:
-        return {problem.kind for problem in examine_offsets(Snapshots(texts, 0), receipts, "sales", progress)}
+    def told(*texts: str, **more: Any) -> set[str]:
+        found = examine_offsets(Snapshots(texts, 0), more.pop("receipts", ()), "sales", progress, **more)
+        return {problem.kind for problem in found}
 
     last = '{"1/id":{"0":6,"1":1}}'
     assert told('{"1/id":{"0":3}}', last) == set()
     assert told(last, receipts=["one"]) == {"receipt"}
+    assert told('{"1/id":{"0":5}}', of_type=True) == set()
     for texts in (
         ["{}"],
         [],

@@ -17,7 +17,7 @@ from pyiceberg.table import Table
 
 from logpersister.cli.exits import Exit
 from tests.chaos.check import Progress
-from tests.chaos.table_readers import snapshots_of
+from tests.chaos.table_readers import duckdb_at, snapshots_of
 from tests.chaos.tables import examine_offsets
 from tests.integration.harness.examples import example
 from tests.integration.harness.process import MemberProcess
@@ -27,7 +27,7 @@ from tests.integration.harness.waiting import eventually
 from tests.stack import IcebergCatalog, MinioServer, artifacts
 from tests.stack.fault_proxy import FaultProxy, LoseResponse, Stall
 from tests.stack.postgres import Postgres
-from tests.stack.topics import Record, produce
+from tests.stack.topics import Record, create_topic, produce
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 FIELDS = [
@@ -66,7 +66,7 @@ def manifest_of(scene: Scene, topic: str, catalog: dict[str, Any], **spec: Any) 
     table = {"format": "iceberg", "catalog": catalog, "name": "lake.{topic}", "commitInterval": "5s"}
     rows = {"output": OUTPUT, "value": {"json": {"fields": FIELDS}}}
     table |= spec.pop("table", {})
-    return scene.manifest(kafka={"topics": [topic]}, **(rows | {"table": table} | spec))
+    return scene.manifest(kafka=spec.pop("kafka", {"topics": [topic]}), **(rows | {"table": table} | spec))
 
 
 Settings = dict[str, Any]
@@ -201,6 +201,24 @@ def test_a_run_until_current_fills_a_table(
         change.set_properties({"logpersister.accepted": str(older)})
     wanted = before + Counter((partition, number) for partition in range(2) for number in range(310, 320))
     member.wait("appending goes on behind the rows that stay away", lambda: tables.rows(name) == wanted)
+
+
+def test_two_topics_of_a_pattern_whose_tables_had_one_name_have_two(
+    scene: Scene, topic: CreateTopic, sqlite: Settings, minio: MinioServer
+) -> None:
+    dotted = topic(2)
+    begin, _, number = dotted.rpartition(".")
+    dashed, tables = f"{begin}-{number}", Tables(scene, minio, sqlite)
+    create_topic(scene.kafka.bootstrap, dashed, partitions=2)
+    write(scene, dotted, 0, 30)
+    write(scene, dashed, 0, 60)
+    other = {"overrides": [{"topics": [dashed], "table": {"name": "lake.other"}}]}
+    pattern = {"topics": None, "topicPattern": f"^{re.escape(begin)}[.-]{number}$"}
+    scene.run_until_current(manifest_of(scene, dotted, sqlite, kafka=pattern, **other))
+    with duckdb_at(minio.endpoint, minio.access_key, minio.secret_key, "us-east-1") as engine:
+        for table, end in ((tables.of(dotted), 30), (tables.of("other"), 60)):
+            found = engine.sql(f"select kafka_partition, id from iceberg_scan('{table.metadata_location}')").fetchall()
+            assert sorted(found) == [(p, n) for p in (0, 1) for n in range(end) if is_row(n)]
 
 
 def test_members_are_frozen_and_killed_around_an_append(

@@ -37,6 +37,10 @@ class SchemaRegistry(Server):
         """Delete a subject with its versions."""
         self._ask("DELETE", f"/subjects/{subject}")
 
+    def delete_version(self, subject: str, version: int) -> None:
+        """Delete a version; its id is still answered, as values may have it."""
+        self._ask("DELETE", f"/subjects/{subject}/versions/{version}")
+
     def _ask(self, method: str, path: str, body: object = None) -> Any:
         request = urllib.request.Request(
             self.url + path,
