@@ -82,7 +82,7 @@ fn run(seeds: u64, change: impl Fn(&mut Random, Header, u8, Vec<u8>) -> Vec<u8>)
 
 #[test]
 fn records_changed_before_compression() {
-    run(20_000, |random, header, codec, mut records| {
+    run(8_000, |random, header, codec, mut records| {
         common::mutate(random, &mut records);
         common::batch(&header, &common::compress(codec, &records))
     });
@@ -99,7 +99,7 @@ const JAVA: [&[u8]; 5] = [
 
 #[test]
 fn real_batches_changed_anywhere() {
-    for seed in 0..20_000 {
+    for seed in 0..8_000 {
         let mut random = Random(seed);
         let mut batch = JAVA[seed as usize % JAVA.len()].to_vec();
         common::mutate(&mut random, &mut batch);
@@ -113,7 +113,7 @@ fn real_batches_changed_anywhere() {
 
 #[test]
 fn compressed_records_changed() {
-    run(20_000, |random, header, codec, records| {
+    run(8_000, |random, header, codec, records| {
         let mut compressed = common::compress(codec, &records);
         common::mutate(random, &mut compressed);
         common::batch(&header, &compressed)
@@ -122,7 +122,7 @@ fn compressed_records_changed() {
 
 #[test]
 fn header_changed_with_a_right_checksum() {
-    run(20_000, |random, header, codec, records| {
+    run(8_000, |random, header, codec, records| {
         let mut batch = common::batch(&header, &common::compress(codec, &records));
         let mut front = batch[..HEADER_BYTES].to_vec();
         common::mutate(random, &mut front);
@@ -135,7 +135,7 @@ fn header_changed_with_a_right_checksum() {
 
 #[test]
 fn anything_changed_under_the_checksum_is_found() {
-    for seed in 0..10_000 {
+    for seed in 0..4_000 {
         let mut random = Random(seed);
         let codec = CODECS[seed as usize % 5];
         let records = common::records(&mut random, COUNT);

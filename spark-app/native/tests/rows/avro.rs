@@ -242,7 +242,7 @@ fn record(random: &mut Random, depth: usize) -> (String, Vec<Field>, Write) {
 #[test]
 fn bad_values_leave_nothing_behind() {
     let mut verdicts = Verdicts::default();
-    for seed in 0..1_500 {
+    for seed in 0..600 {
         let mut random = Random(seed);
         let (schema, fields, write) = record(&mut random, 3);
         let parser = parser(fields, Framing::Plain);
@@ -259,7 +259,7 @@ fn bad_values_leave_nothing_behind() {
             .collect();
         verdicts.add(&values, &format!("seed {seed}, {schema}"), |values| parse(&parser, values).0);
     }
-    verdicts.check(15_000, &["not_avro", "overflow", "not_utf8", "duplicate"]);
+    verdicts.check(6_000, &["not_avro", "overflow", "not_utf8", "duplicate"]);
 }
 
 #[test]

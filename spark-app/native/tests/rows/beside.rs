@@ -28,12 +28,12 @@ impl Verdicts {
         }
     }
 
-    /// Enough were good, and each of these reasons was met more than a few times.
+    /// Enough were good, and each of these reasons was met more than once.
     pub fn check(&self, good: usize, reasons: &[&str]) {
         assert!(self.0[0] > good, "{} are good", self.0[0]);
         for reason in reasons {
             let number = REASONS.iter().position(|known| known == reason).unwrap();
-            assert!(self.0[number] > 5, "{reason} was hardly met: {:?}", self.0);
+            assert!(self.0[number] > 1, "{reason} was hardly met: {:?}", self.0);
         }
     }
 }

@@ -121,7 +121,7 @@ fn random_options(random: &mut Random) -> Options {
 #[test]
 fn bad_rows_leave_nothing_behind() {
     let (mut verdicts, mut adjusted) = (Verdicts::default(), 0);
-    for seed in 0..2_000 {
+    for seed in 0..800 {
         let mut random = Random(seed);
         let mut fields = random_fields(&mut random, 4);
         let schema = arrow_schema::Fields::from(fields.clone());
@@ -155,8 +155,8 @@ fn bad_rows_leave_nothing_behind() {
             assert!(!is_judged || is_json != matches!(reason, 2 | 3), "{}", about());
         }
     }
-    assert!(adjusted > 500, "{adjusted} values were adjusted");
-    verdicts.check(20_000, &["not_utf8", "not_json", "missing", "wrong_type", "overflow", "duplicate", "bad_text"]);
+    assert!(adjusted > 200, "{adjusted} values were adjusted");
+    verdicts.check(8_000, &["not_utf8", "not_json", "missing", "wrong_type", "overflow", "duplicate", "bad_text"]);
 }
 
 /// Puts another piece of JSON somewhere, mostly where a value is, so that the text often stays JSON.
@@ -192,7 +192,7 @@ fn swap(random: &mut Random, value: &mut Vec<u8>) {
 fn a_field_of_json_takes_what_is_json_and_nothing_else() {
     let parser = parser(vec![noted(field("v", DataType::Utf8), "json")]);
     let mut accepted = 0;
-    for seed in 0..50_000 {
+    for seed in 0..20_000 {
         let mut random = Random(seed);
         let mut text = r#"{"v":[{"a":-1.5e3,"b":[true,null,"é\n\u00e9"]},"x",{}]}"#.as_bytes().to_vec();
         mutate(&mut random, &mut text);
@@ -201,5 +201,5 @@ fn a_field_of_json_takes_what_is_json_and_nothing_else() {
         assert_eq!(is_json, !matches!(reason, 2 | 3), "seed {seed}: {}", String::from_utf8_lossy(&text));
         accepted += u32::from(reason == 0);
     }
-    assert!((1_000..40_000).contains(&accepted), "{accepted} of 50000 were accepted: too one-sided to show much");
+    assert!((400..16_000).contains(&accepted), "{accepted} of 20000 were accepted: too one-sided to show much");
 }

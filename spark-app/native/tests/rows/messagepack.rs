@@ -127,7 +127,7 @@ fn object(random: &mut Random, fields: &Fields, value: &mut Vec<u8>) {
 #[test]
 fn bad_values_leave_nothing_behind() {
     let mut verdicts = Verdicts::default();
-    for seed in 0..1_500 {
+    for seed in 0..600 {
         let mut random = Random(seed);
         let fields = Fields::from(random_fields(&mut random, 3));
         let parser = parser(fields.iter().map(|field| (**field).clone()).collect());
@@ -143,7 +143,7 @@ fn bad_values_leave_nothing_behind() {
             .collect();
         verdicts.add(&values, &format!("seed {seed}, {fields:?}"), |values| parse(&parser, values));
     }
-    verdicts.check(15_000, &["not_messagepack", "wrong_type", "overflow", "not_utf8", "missing"]);
+    verdicts.check(6_000, &["not_messagepack", "wrong_type", "overflow", "not_utf8", "missing"]);
 }
 
 #[test]

@@ -170,7 +170,7 @@ fn bad_values_leave_nothing_behind() {
     let by_comma = csv(fields(), SYNTAX, &["b", "x", "a", "c", "d"]).unwrap();
     let by_pattern = regex(fields(), r#"(?P<b>"[^"]*"|[^,]*),.*?,(?P<a>-?\d*),(?P<c>[^,]*)(?:,(?P<d>.*))?"#).unwrap();
     let (mut records, mut lines) = (Verdicts::default(), Verdicts::default());
-    for seed in 0..1_500 {
+    for seed in 0..600 {
         let mut random = Random(seed);
         let mut pick = |choices: &[&str]| choices[random.below(choices.len())].to_owned();
         let values: Vec<Vec<u8>> = (0..20)
@@ -194,6 +194,6 @@ fn bad_values_leave_nothing_behind() {
         records.add(&values, &format!("seed {seed}"), |values| parse_csv(&by_comma, values));
         lines.add(&values, &format!("seed {seed}"), |values| parse_regex(&by_pattern, values));
     }
-    records.check(10_000, &["not_csv", "too_few_columns", "too_many_columns", "overflow", "bad_text", "not_utf8"]);
-    lines.check(8_000, &["no_match", "overflow", "bad_text", "not_utf8"]);
+    records.check(4_000, &["not_csv", "too_few_columns", "too_many_columns", "overflow", "bad_text", "not_utf8"]);
+    lines.check(3_200, &["no_match", "overflow", "bad_text", "not_utf8"]);
 }
