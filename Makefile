@@ -82,7 +82,7 @@ ci-browser: ci-images
 	@$(BESIDE) $(MAKE) --no-print-directory test-browser
 
 ci-images:
-	@$(BESIDE) $(TIMED) prepare-cluster $(MAKE) --no-print-directory node-programs image ARGS=
+	@$(BESIDE) $(TIMED) prepare-cluster $(MAKE) --no-print-directory --jobs=2 image node-programs ARGS=
 
 ci-cluster: ci-images test-integration
 	@$(TIMED) cluster $(BIN)/python -m tests.cluster $(ARGS)
