@@ -76,9 +76,9 @@ test-pure-in-turn:
 # Kubernetes beside the tests with servers, what needs no server beside the tests on the node.
 ci: ## what continuous integration runs (.ci/run): `make test`, and beside it the tests on a real node
 	@$(TIMED) setup $(PYTHON) scripts/prepare.py servers
-	@$(MAKE) --no-print-directory --jobs=2 FIRST=servers BESIDE='$(PYTHON) scripts/beside.py' test ci-cluster ci-browser
+	@$(MAKE) --no-print-directory --jobs=2 FIRST=servers BESIDE='$(PYTHON) scripts/beside.py' test ci-browser ci-cluster
 
-ci-browser: ci-images
+ci-browser: test-pure
 	@$(BESIDE) $(MAKE) --no-print-directory test-browser
 
 ci-images:
