@@ -12,7 +12,8 @@ impl Default for Verdicts {
 }
 
 impl Verdicts {
-    pub fn add(&mut self, values: &[Vec<u8>], about: &str, parse: impl Fn(&[&Vec<u8>]) -> Rows) {
+    /// Parses values together and alone; returns what they are together.
+    pub fn add(&mut self, values: &[Vec<u8>], about: &str, parse: impl Fn(&[&Vec<u8>]) -> Rows) -> Rows {
         let together = parse(&values.iter().collect::<Vec<_>>());
         let mut row_number = 0;
         for (index, value) in values.iter().enumerate() {
@@ -25,7 +26,10 @@ impl Verdicts {
                 row_number += 1;
             }
             self.0[usize::from(alone.reasons.value(0))] += 1;
+            let adjusted = together.adjusted.records.values().iter().filter(|record| **record == index as i64).count();
+            assert_eq!(alone.adjusted.records.len(), adjusted, "{}", about());
         }
+        together
     }
 
     /// Enough were good, and each of these reasons was met more than once.
