@@ -39,7 +39,7 @@ def moment(text: str) -> int:
 
 
 def count(text: str, least: int = 0) -> int:
-    """Parse a whole number, 0 or more."""
+    """Parse a whole number, ``least`` or more."""
     if not (text.isascii() and text.isdigit()) or int(text) < least:
         raise argparse.ArgumentTypeError(f'"{text}" is not a whole number, {least} or more')
     return int(text)

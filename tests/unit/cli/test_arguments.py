@@ -2,7 +2,7 @@ import argparse
 
 import pytest
 
-from logpersister.cli.argument_types import seconds, size
+from logpersister.cli.argument_types import count, positive, seconds, size
 from logpersister.cli.arguments import parser
 
 
@@ -25,6 +25,19 @@ def test_a_duration_has_its_unit_and_is_not_zero(capsys: pytest.CaptureFixture[s
     assert 'argument --timeout: "5" is not a duration; write 5s' in capsys.readouterr().err
     with pytest.raises(argparse.ArgumentTypeError, match="write for example 10s"):
         seconds("0s")
+
+
+@pytest.mark.parametrize("text", ["", "-1", "1.5", "many"])
+def test_what_is_no_count(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="is not a whole number"):
+        count(text)
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "1e9"])
+def test_what_is_no_positive_number(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="is not a whole number, 1 or more"):
+        positive(text)
+    assert positive("1") == 1
 
 
 @pytest.mark.parametrize("argv", [[], ["check"], ["run", "-f"], ["lag", "-f", "x", "--timeout", "soon"], ["unknown"]])
