@@ -184,7 +184,7 @@ class ApiServer(Launched):
 
     def launch(self) -> None:
         """Start as soon as set-up has both, without waiting; what is started dies with this process."""
-        artifacts.await_made("etcd", "kube-apiserver")
+        artifacts.await_made("etcd", "kube-apiserver", "kubectl")  # kubectl is compiled where no wheel has it
         self.etcd.launch()
         self.kube_apiserver.launch()  # waits for etcd by itself
 
