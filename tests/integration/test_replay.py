@@ -72,9 +72,9 @@ def story(scene: Scene, topic: CreateTopic, unique: str) -> Story:
     scene.workload.write(
         name, EARLY, partitions=[0, 1], size=1_000, timestamp=lambda n: MIDNIGHT_MS + n * HOUR_MS // 10
     )
-    member = scene.member(live, "live")
-    scene.group.wait_current(name, explain=member.tail)
+    member = scene.member(live, "live")  # which stores beside the backup
     scene.run_until_current(backup)
+    scene.group.wait_current(name, explain=member.tail)
     scene.workload.write(name, LATE, partitions=[0, 1], size=1_000)
     scene.group.wait_current(name, explain=member.tail)
     early = scene.workload.produced(name)
@@ -140,6 +140,7 @@ def test_a_spoilt_day_is_made_again_beside_the_live_group(
     story.assert_once(story.counting())
 
 
+@pytest.mark.soak  # long, of three faults; what each does to a plan is in tests/unit/replay
 def test_the_live_group_goes_on_in_the_generation_of_its_replay_when_kafka_has_forgotten_it(
     scene: Scene, story: Story, s3_proxy: FaultProxy, verify: Verify
 ) -> None:
@@ -189,6 +190,7 @@ def test_the_live_group_goes_on_in_the_generation_of_its_replay_when_kafka_has_f
     said("replay", "-f", str(elsewhere), *options, code=Exit.HELD)  # the progress in Kafka is that of the one before
 
 
+@pytest.mark.soak  # others at any step are in tests/unit/replay/test_planning.py
 def test_two_run_a_replay_while_another_of_the_same_offsets_is_planned(
     scene: Scene, story: Story, s3_proxy: FaultProxy, verify: Verify
 ) -> None:
@@ -266,12 +268,14 @@ def test_every_format_that_keeps_records_is_a_source_of_the_same_objects(
             kafka={"topics": topics}, generation=generation, upload=upload, output=output, overrides=overrides
         )
 
+    live = scene.member(scene.manifest(kafka={"topics": topics}, output={"text": {}}), None, "--until-current")
     scene.run_until_current(backup)
-    scene.run_until_current(scene.manifest(kafka={"topics": topics}, output={"text": {}}))
+    assert live.wait_end() == Exit.OK, live.tail()
     by_time = repaired(2, partitionBy=[{"date": {"granularity": "day"}}])
     said("replay", "-f", str(by_time), "--backup", str(backup), code=Exit.INVALID)
-    for generation, options in ((2, ["--source", "backup", "--backup", str(backup)]), (3, ["--source", "kafka"])):
-        replay = scene.member(repaired(generation), None, *options, command="replay")
+    sources = ["--source", "backup", "--backup", str(backup)], ["--source", "kafka"]
+    replays = [scene.member(repaired(n), None, *of, command="replay") for n, of in enumerate(sources, start=2)]
+    for replay in replays:
         assert replay.wait_end() == Exit.OK, replay.tail()
     bucket = scene.bucket
     for name in topics:
