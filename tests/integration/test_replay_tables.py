@@ -134,17 +134,14 @@ def test_a_table_is_switched_in_one_snapshot_and_back_beside_the_live_group(
     assert (story.document().get("partitions", {}), story.replacements()) == ({}, 1)
     said("switch", "-f", repaired, "--to-generation", "2")
     assert (story.document()["partitions"].keys(), story.replacements()) == ({"0", "1"}, 1)
-    assert verify(story.live, "--deep")["ok"]
     story.wait_for_manifest(2)
 
     said("switch", "-f", live, "--to-generation", "1")
     story.assert_shows(1, MORE)
-    story.wait_for_manifest(1)
     assert verify(story.live, "--deep")["ok"]
     said("switch", "-f", repaired, "--to-generation", "2")
     write(scene, name, MORE, LAST)
     tables.wait_for(name, LAST, story.member)
-    story.assert_shows(2, LAST)
     story.assert_each_snapshot_has_each_row_once()
     assert story.replacements() == 3
 
