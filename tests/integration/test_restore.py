@@ -248,6 +248,7 @@ def test_the_rights_of_the_page_are_enough_and_two_may_begin_at_once(
     assert {one["partition"]: (one["new"], one["state"]) for one in document["groups"]}[0] == (1, "set")
 
 
+@pytest.mark.soak  # tests/unit/restore/test_worlds.py plays all courses with such faults
 def test_processes_and_brokers_die(
     scene: Scene,
     topic: CreateTopic,
