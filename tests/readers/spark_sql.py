@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from tests.readers import spark
 from tests.readers.arrow import rows_of
 from tests.stack import HiveMetastore, MinioServer, artifacts
 from tests.stack.hive import s3a
@@ -30,12 +31,10 @@ class SparkSql(ClosedAtEnd):
 
     def __init__(self, folder: Path, metastore: HiveMetastore, minio: MinioServer) -> None:
         settings = {
-            "spark.ui.enabled": "false",
-            "spark.driver.host": "127.0.0.1",
+            **spark.settings(user_timezone="UTC"),
             "spark.jars": ",".join(map(str, artifacts.s3a_jars())),
             "spark.sql.catalogImplementation": "hive",
             "spark.sql.session.timeZone": "UTC",
-            "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Duser.timezone=UTC",
             "spark.sql.warehouse.dir": str(folder / "warehouse"),
             "spark.hadoop.hive.metastore.uris": metastore.uri,
             **{f"spark.hadoop.{name}": value for name, value in s3a(minio).items()},
@@ -71,16 +70,12 @@ class SparkSql(ClosedAtEnd):
 
 
 def _serve(settings: Mapping[str, str]) -> None:
-    from pyspark import SparkConf, SparkContext  # noqa: PLC0415 - in that process only
-    from pyspark.sql import SparkSession  # noqa: PLC0415
-
-    context = SparkContext(master="local[1]", appName="tests", conf=SparkConf().setAll(list(settings.items())))
-    context.setLogLevel("WARN")
-    spark = SparkSession(context)
+    session = spark.session(1, settings)
+    session.sparkContext.setLogLevel("WARN")
     for line in sys.stdin:
         try:
-            spark.catalog.clearCache()
-            table = spark.sql(json.loads(line)).toArrow()
+            session.catalog.clearCache()
+            table = session.sql(json.loads(line)).toArrow()
             sink = pa.BufferOutputStream()
             with pa.ipc.new_stream(sink, table.schema) as stream:
                 stream.write_table(table)

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.feather
-from pyspark.sql import SparkSession
 
+from tests.readers import spark
 from tests.stack import artifacts
 
 _SECONDS = 240
@@ -55,26 +55,20 @@ def read_backup(path: str, options: Mapping[str, str], queries: Sequence[str], f
 
 def _main(folder: str) -> None:
     request = json.load(sys.stdin)
-    settings = {
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.ui.enabled": "false",
+    own = {
         "spark.driver.memory": "1g",
         "spark.pyspark.python": sys.executable,
-        "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
         "spark.sql.python.filterPushdown.enabled": "true",
     }
-    builder = SparkSession.builder.master("local[2]").appName("backup")
-    for key, value in settings.items():
-        builder = builder.config(key, value)
-    spark = builder.getOrCreate()
+    session = spark.session(2, own)
     objects = []
+    columns = ("topic", "partition", "offset", "unix_millis(timestamp) as timestamp", "key", "value", "headers")
     for number, query in enumerate(request["queries"]):
-        found = spark.read.format("logpersister").options(**request["options"]).load(request["path"]).where(query)
+        loaded = session.read.format("logpersister").options(**request["options"]).load(request["path"])
+        found = loaded.where(query).selectExpr(*columns)  # one plan for both questions: Python makes it, in processes
         objects.append(found.rdd.getNumPartitions())
-        columns = ("topic", "partition", "offset", "unix_millis(timestamp) as timestamp", "key", "value", "headers")
-        pyarrow.feather.write_feather(found.selectExpr(*columns).toArrow(), Path(folder) / f"{number}.arrow")
-    spark.stop()
+        pyarrow.feather.write_feather(found.toArrow(), Path(folder) / f"{number}.arrow")
+    session.stop()
     sys.stdout.write(f"\n{json.dumps(objects)}\n")
 
 

@@ -1,6 +1,6 @@
 """Reads topics with Spark's own Kafka source, in a process of its own: the jars must be there when its JVM starts.
 
-    python -m tests.integration.reader.spark_source BOOTSTRAP FOLDER TOPIC...
+    python -m tests.integration.reader.spark_source BOOTSTRAP FOLDER LEVEL,... TOPIC...
 
 writes every record of the topics into one Arrow file for each isolation level, all in one JVM.
 It shares no code with what it is compared with.
@@ -15,49 +15,42 @@ import pyarrow as pa
 import pyarrow.feather
 from pyspark.sql import DataFrame, SparkSession
 
+from tests.readers import spark
 from tests.stack import artifacts
 
 ISOLATION_LEVELS = ("read_committed", "read_uncommitted")
 _SECONDS = 240
 
 
-def read_by_spark(bootstrap: str, topics: list[str], folder: Path) -> dict[str, pa.Table]:
+def read_by_spark(
+    bootstrap: str, topics: list[str], folder: Path, levels: Sequence[str] = ISOLATION_LEVELS
+) -> dict[str, pa.Table]:
     """Return, by isolation level, topic, partition, offset, timestamp (ms), key, value and headers of every record.
 
     ``folder`` takes the files in which they come.
     """
-    command = [sys.executable, "-m", __name__, bootstrap, str(folder), *topics]
+    command = [sys.executable, "-m", __name__, bootstrap, str(folder), ",".join(levels), *topics]
     done = subprocess.run(command, cwd=artifacts.ROOT, capture_output=True, text=True, timeout=_SECONDS, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    return {isolation: pyarrow.feather.read_table(_file(folder, isolation)) for isolation in ISOLATION_LEVELS}
+    return {isolation: pyarrow.feather.read_table(_file(folder, isolation)) for isolation in levels}
 
 
 def _file(folder: Path, isolation: str) -> Path:
     return folder / f"{isolation}.arrow"
 
 
-def _main(bootstrap: str, folder: str, *topics: str) -> None:
-    settings = {
-        "spark.jars": ",".join(map(str, artifacts.spark_kafka_jars())),
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.ui.enabled": "false",
-        "spark.driver.memory": "1g",
-        "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
-    }
-    builder = SparkSession.builder.master("local[2]").appName("second-opinion")
-    for key, value in settings.items():
-        builder = builder.config(key, value)
-    spark = builder.getOrCreate()
-    for isolation in ISOLATION_LEVELS:
-        found = _read(spark, bootstrap, isolation, topics)
+def _main(bootstrap: str, folder: str, levels: str, *topics: str) -> None:
+    jars = ",".join(map(str, artifacts.spark_kafka_jars()))
+    session = spark.session(2, {"spark.jars": jars, "spark.driver.memory": "1g"})
+    for isolation in levels.split(","):
+        found = _read(session, bootstrap, isolation, topics)
         pyarrow.feather.write_feather(found.toArrow(), _file(Path(folder), isolation))
-    spark.stop()
+    session.stop()
 
 
-def _read(spark: SparkSession, bootstrap: str, isolation: str, topics: Sequence[str]) -> DataFrame:
+def _read(session: SparkSession, bootstrap: str, isolation: str, topics: Sequence[str]) -> DataFrame:
     return (
-        spark.read.format("kafka")
+        session.read.format("kafka")
         .option("kafka.bootstrap.servers", bootstrap)
         .option("kafka.isolation.level", isolation)
         .option("subscribe", ",".join(topics))
