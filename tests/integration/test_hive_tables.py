@@ -2,7 +2,7 @@
 
 import json
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
@@ -19,7 +19,7 @@ from logpersister.tables.hive.duty import RegisteredTopic
 from logpersister.tables.hive.folders import partition_of
 from tests.readers.spark_sql import SparkSql
 from tests.readers.typed_rows import LEAVES, ROWS, Column, columns, documents, mapped, plain_rows
-from tests.stack import HiveMetastore, MinioServer
+from tests.stack import HiveMetastore
 from tests.unit.formats.events import files
 from tests.unit.formats.samples import Record, batch, encode
 from tests.unit.manifest.documents import accepted
@@ -73,12 +73,6 @@ OTHERWISE: Final[Mapping[str, tuple[Leaf, Leaf]]] = {
     "jsonl": (lambda leaf, value: value if isinstance(value, str) else ancient(leaf, value), as_text),
 }
 """By format: what of a value that was read is compared, and with what."""
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory, metastore: HiveMetastore, minio: MinioServer) -> Iterator[SparkSql]:
-    with SparkSql(tmp_path_factory.mktemp("spark"), metastore, minio) as found:
-        yield found
 
 
 class World:

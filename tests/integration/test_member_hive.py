@@ -21,7 +21,7 @@ from tests.integration.harness.scene import CreateTopic, Scene
 from tests.integration.harness.verification import Verify, said
 from tests.integration.harness.waiting import eventually
 from tests.readers.spark_sql import SparkSql
-from tests.stack import HiveMetastore, MinioServer
+from tests.stack import HiveMetastore
 from tests.stack.topics import Record, produce
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def tables(scene: Scene, s3: "S3Client", bucket: str, topic: CreateTopic, metast
 
 
 def test_folders_and_columns_are_there_before_rows_are_asked_for(
-    tables: Tables, verify: Verify, tmp_path: Path, metastore: HiveMetastore, minio: MinioServer
+    tables: Tables, verify: Verify, spark: SparkSql
 ) -> None:
     """A run until current registers all; Spark reads the rows, of both schemas, and what is in quarantine is no row."""
     tables.write(0, 30, days=3)
@@ -118,25 +118,20 @@ def test_folders_and_columns_are_there_before_rows_are_asked_for(
     manifest = tables.manifest(value={"json": {"fields": wider}})
     tables.scene.run_until_current(manifest)
     tables.wait(5)
-    answer = verify(manifest)
-    assert (answer["ok"], found(answer) & {"not-registered", "without-objects"}) == (True, set())
 
     name = ".".join(("lake", tables.topic.replace("-", "_").replace(".", "_")))
-    with SparkSql(tmp_path, metastore, minio) as spark:
-        rows = spark.rows(f"select id, dt, new, count(*) over () as all from {name} order by id")
-        assert [(row["id"], row["dt"], row["new"]) for row in rows] == [
-            (n, f"2026-11-{1 + n % (3 if n < 30 else 5):02d}", None if n < 30 else "n") for n in range(40)
-        ]
-        spark.rows(f"alter table {name} drop partition (dt = '2026-11-01')")
-        spark.rows(f"alter table {name} add partition (dt = '2020-01-01') location '/nowhere'")
-    answer = verify(tables.manifest(value={"json": {"fields": wider}}))
+    rows = spark.rows(f"select id, dt, new, count(*) over () as all from {name} order by id")
+    assert [(row["id"], row["dt"], row["new"]) for row in rows] == [
+        (n, f"2026-11-{1 + n % (3 if n < 30 else 5):02d}", None if n < 30 else "n") for n in range(40)
+    ]
+    spark.rows(f"alter table {name} drop partition (dt = '2026-11-01')")
+    spark.rows(f"alter table {name} add partition (dt = '2020-01-01') location '/nowhere'")
+    answer = verify(manifest)
     assert found(answer) >= {"not-registered", "without-objects"}
     assert answer["ok"], "files are whole; what the table says is a note"
 
 
-def test_a_view_has_what_was_stored_again_instead_of_what_was_stored(
-    tables: Tables, tmp_path: Path, metastore: HiveMetastore, minio: MinioServer
-) -> None:
+def test_a_view_has_what_was_stored_again_instead_of_what_was_stored(tables: Tables, spark: SparkSql) -> None:
     """The live group goes on, also in days that are stored again."""
     scene, name = tables.scene, tables.topic.replace("-", "_").replace(".", "_")
     output = {"parquet": {"kafkaColumns": ["partition", "offset"]}, "partitionBy": OUTPUT["partitionBy"]}
@@ -160,20 +155,17 @@ def test_a_view_has_what_was_stored_again_instead_of_what_was_stored(
     scene.run_until_current(live)
     where = replay.log.read_text().partition("and the other table where ")[2].partition("\n")[0]
     before, after = f"select id, dt, null as new from lake.{name}", f"select id, dt, new from lake.{name}_2"
-    with SparkSql(tmp_path, metastore, minio) as spark:
 
-        def shown(view: str) -> list[tuple[int, str, str | None]]:
-            spark.rows(f"create or replace view lake.{name}_shown as {view}")
-            rows = spark.rows(f"select id, dt, new from lake.{name}_shown order by id")
-            return [(row["id"], row["dt"], row["new"]) for row in rows]
+    def shown(view: str) -> list[tuple[int, str, str | None]]:
+        spark.rows(f"create or replace view lake.{name}_shown as {view}")
+        rows = spark.rows(f"select id, dt, new from lake.{name}_shown order by id")
+        return [(row["id"], row["dt"], row["new"]) for row in rows]
 
-        assert {row["dt"] for row in spark.rows(after)} == {"2026-11-01", "2026-11-02"}
-        old = shown(before)
-        assert [one[0] for one in old] == list(range(50))
-        assert shown(f"{before} where {where} union all {after}") == [
-            (n, dt, "n" if n < 30 else None) for n, dt, _ in old
-        ]
-        assert shown(before) == old
+    assert {row["dt"] for row in spark.rows(after)} == {"2026-11-01", "2026-11-02"}
+    old = shown(before)
+    assert [one[0] for one in old] == list(range(50))
+    assert shown(f"{before} where {where} union all {after}") == [(n, dt, "n" if n < 30 else None) for n, dt, _ in old]
+    assert shown(before) == old
     said("replay", "-f", beside, *options)  # it is done
 
 
