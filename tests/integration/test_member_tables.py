@@ -183,8 +183,8 @@ def test_a_run_until_current_fills_a_table(
 
     write(scene, name, 300, 310)
     wider = [{"name": "id", "type": "int64"}, *FIELDS[1:], {"name": "new", "type": "string"}]
-    scene.run_until_current(manifest_of(scene, name, sqlite, value={"json": {"fields": wider}}))
-    tables.wait_for(name, 310)
+    member = scene.member(manifest_of(scene, name, sqlite, value={"json": {"fields": wider}}))
+    tables.wait_for(name, 310, member)
     assert {str(tables.of(name).schema().find_type(column)) for column in ("id", "new")} == {"long", "string"}
     assert tables.of(name).scan(row_filter="id = 305").to_arrow().num_rows == 2, "files of both schemas are read"
 
@@ -193,7 +193,6 @@ def test_a_run_until_current_fills_a_table(
     found.manage_snapshots().rollback_to_snapshot(older).commit()
     before = tables.rows(name)
     write(scene, name, 310, 320)
-    member = scene.member(manifest_of(scene, name, sqlite, value={"json": {"fields": wider}}))
     member.wait("somebody is asked", lambda: f"accepted to {older}" in json.dumps(member.status().get("duties", [])))
     scene.group.wait_current(name, explain=member.tail)
     assert tables.rows(name) == before
@@ -313,7 +312,17 @@ def write_types(scene: Scene, topic: str, begin: int, end: int) -> None:
     )
 
 
-def test_each_type_has_a_table_and_folders_whoever_is_killed_when(
+def types_manifest(scene: Scene, topic: str, uri: str, type_of_order: str = "int64") -> Path:
+    shape = example(
+        "types-tables",
+        table={"catalog": {"uri": uri}, "commitInterval": "5s"},
+        finish={"idleAfter": "1s", "trigger": "record-time", "late": "folder"},
+    )
+    shape["types"]["entries"][1]["value"]["json"]["fields"][1]["type"] = type_of_order
+    return scene.manifest(kafka={"topics": [topic]}, **shape)
+
+
+def test_each_type_has_a_table_whoever_is_killed_when(
     scene: Scene,
     topic: CreateTopic,
     rest: Settings,
@@ -322,20 +331,11 @@ def test_each_type_has_a_table_and_folders_whoever_is_killed_when(
     catalog_login: str,
     verify: Verify,
 ) -> None:
-    """Killed before the commit of one of three tables; then two take their columns no more; then all is late."""
+    """Killed before the commit of one of three tables."""
     name, tables = topic(2), Tables(scene, minio, rest)
-    shape = example(
-        "types-tables",
-        table={"catalog": {"uri": catalog_proxy.endpoint}, "commitInterval": "5s"},
-        finish={"idleAfter": "1s", "trigger": "record-time", "late": "folder"},
-    )
-
-    def manifest(type_of_order: str = "int64") -> Path:
-        shape["types"]["entries"][1]["value"]["json"]["fields"][1]["type"] = type_of_order
-        return scene.manifest(kafka={"topics": [name]}, **shape)
-
+    manifest = types_manifest(scene, name, catalog_proxy.endpoint)
     write_types(scene, name, 0, 100)
-    member = scene.member(manifest())
+    member = scene.member(manifest)
     eventually("columns are known", lambda: tables.exists(name, "chargeback"), explain=member.tail)
     table = f"{name}_refund".replace("-", "_").replace(".", "_")
     before = Stall(matches=lambda line: line.startswith("POST ") and f"/{table}" in line, times=None, after=100)
@@ -346,26 +346,50 @@ def test_each_type_has_a_table_and_folders_whoever_is_killed_when(
     member.wait_gone()
     catalog_proxy.clear()
     write_types(scene, name, 120, 130)
-    second = scene.member(manifest())
+    second = scene.member(manifest)
     tables.wait_for_types(name, 130, second)
     assert len(tables.of(name, "chargeback").metadata.snapshots) <= 3, "where there are rows of it"
     second.terminate()
+    found = tables.of(name, "order")
+    found.overwrite(found.scan().to_arrow())  # into one file, as other engines compact
+    document = verify(manifest, "--deep")
+    assert document["ok"], document["findings"]
+    assert document["topics"][0]["tableRows"] == sum(tables.rows(name, type_).total() for type_ in OF_TYPES)
+    tables.of(name, "order").delete("kafka_offset = 0")
+    findings = [one for one in verify(manifest, "--deep", code=Exit.BROKEN)["findings"] if one["problem"]]
+    assert [(one["kind"], one["partition"], one["start"]) for one in findings] == [
+        ("not-in-table", 0, 0),
+        ("not-in-table", 1, 0),
+    ]
+
+
+@pytest.mark.soak
+def test_tables_of_types_lack_what_they_could_not_take_and_folders_of_types_are_finished(
+    scene: Scene, topic: CreateTopic, rest: Settings, minio: MinioServer, catalog_login: str, verify: Verify
+) -> None:
+    """Two tables take their columns no more; a person accepts that; then all is late."""
+    name, tables = topic(2), Tables(scene, minio, rest)
+    manifest = types_manifest(scene, name, rest["uri"])
+    write_types(scene, name, 0, 130)
+    first = scene.member(manifest)
+    tables.wait_for_types(name, 130, first)
+    first.terminate()
 
     # A number that the tables of one entry cannot take: its records are stored without them, and nothing else waits.
-    third = scene.member(manifest("float64"))
+    second = scene.member(types_manifest(scene, name, rest["uri"], "float64"))
     write_types(scene, name, 130, 160)
     orders = {(p, n): 1 for p in (0, 1) for n in range(160) if type_of(n) == "order"}
-    eventually("orders go on", lambda: len(tables.rows(name, "order")) >= len(orders), explain=third.tail)
+    eventually("orders go on", lambda: len(tables.rows(name, "order")) >= len(orders), explain=second.tail)
     assert tables.rows(name, "order") == orders
-    scene.group.wait_current(name, explain=third.tail)
-    third.wait("it is told", lambda: "is stored without its table" in json.dumps(third.status().get("duties", [])))
-    assert {one["type"] for one in third.status()["types"]["stalest"]} == {*OF_TYPES, "/^audit[.]/"}
-    assert third.metrics()[f'logpersister_type_records_total{{topic="{name}",type="refund"}}'] == 14
-    third.terminate()
+    scene.group.wait_current(name, explain=second.tail)
+    second.wait("it is told", lambda: "is stored without its table" in json.dumps(second.status().get("duties", [])))
+    assert {one["type"] for one in second.status()["types"]["stalest"]} == {*OF_TYPES, "/^audit[.]/"}
+    assert second.metrics()[f'logpersister_type_records_total{{topic="{name}",type="refund"}}'] == 14
+    second.terminate()
 
     # Mended: a person accepts that the tables lack what was stored meanwhile.
     write_types(scene, name, 160, 190)
-    fourth = scene.member(manifest())
+    third = scene.member(manifest)
     lacking = {type_: [] if type_ == "order" else range(130, 160) for type_ in OF_TYPES}
 
     def rows(end: int, type_: str) -> dict[tuple[int, int], int]:
@@ -384,33 +408,19 @@ def test_each_type_has_a_table_and_folders_whoever_is_killed_when(
         eventually("somebody is asked about gaps, and accepts them", accepted, explain=member.tail)
         assert {type_: tables.rows(name, type_) for type_ in OF_TYPES} == wanted
 
-    wait_for_rows(fourth)
+    wait_for_rows(third)
     marks = {"order/dt=2026-11-22/_SUCCESS", "refund/dt=2026-11-22/hr=00/_manifest.json"}
-    fourth.wait(
+    third.wait(
         "folders of types are finished",
         lambda: marks <= {key.partition("type=")[2] for key in scene.bucket.names(name)},
     )
-    fourth.terminate()
-
     write_types(scene, name, 190, 200)  # of a day that is finished by now, with the first chargeback behind the gap
     wanted = {type_: rows(200, type_) for type_ in OF_TYPES}
-    fifth = scene.member(manifest())
-    wait_for_rows(fifth)
+    wait_for_rows(third)
     assert any("/_late/type=refund/dt=2026-11-22/hr=" in key for key in scene.bucket.names(name))
-    fifth.terminate()
-
-    document = verify(manifest(), "--deep")
+    document = verify(manifest, "--deep")
     assert document["ok"], document["findings"]
     assert document["topics"][0]["tableRows"] == sum(map(len, wanted.values()))
-    found = tables.of(name, "order")
-    found.overwrite(found.scan().to_arrow())  # into one file, as other engines compact
-    assert verify(manifest(), "--deep")["ok"]
-    tables.of(name, "order").delete("kafka_offset = 0")
-    findings = [one for one in verify(manifest(), "--deep", code=Exit.BROKEN)["findings"] if one["problem"]]
-    assert [(one["kind"], one["partition"], one["start"]) for one in findings] == [
-        ("not-in-table", 0, 0),
-        ("not-in-table", 1, 0),
-    ]
 
 
 ASKED = re.compile(r"table lake\.(\w+), partition [^\"]*accepted-gaps to ([0-9:,-]*[0-9])")
