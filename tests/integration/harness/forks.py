@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-OPERATOR: Final = ("logpersister_operator.__main__",)
+OPERATOR: Final = ("tests.integration.harness.hasty_operator",)
 MEMBER: Final = ("logpersister.cli.main", "logpersister.cli.run")
 """Modules: of the function ``main``, and what it imports later."""
 _CODE = os.environ.get("PYTHONPATH")

@@ -92,7 +92,7 @@ def _put(document: Any, steps: tuple[str | int, ...], value: Any) -> None:
         document[last:] = [copy.deepcopy(value)]
 
 
-@examples(150, suppress_health_check=_WHATEVER_IT_TAKES)
+@examples(50, suppress_health_check=_WHATEVER_IT_TAKES)
 @given(mutated())
 @example(changed({"spec.kafka.startFrom": "2026-02-30T00:00:00Z"}))
 @example(changed({"spec.storage.partSize": 5242880.0}))

@@ -91,7 +91,6 @@ def test_the_life_of_a_replay(resource: Resource, replay: Resource, operator: Op
 
     replay.delete()
     replay.eventually("it goes, finalizer and all", lambda: replay.get() is None)
-    assert operator.stop() == 0
 
 
 def test_a_hole_is_said_and_another_replay_waits(
