@@ -124,6 +124,7 @@ def test_those_of_the_process_before_end_when_the_container_starts_again(
     assert "already exists" not in log
 
 
+@pytest.mark.soak
 def test_as_many_as_there_is_work_for(persister: Persister, workload: Workload, s3: FaultProxy) -> None:
     conf = {"spark.dynamicAllocation.executorIdleTimeout": "5s"}
     sections = {"minExecutors": 1, "maxExecutors": 3, "conf": conf, "executorPodTemplate": SMALL_EXECUTOR}

@@ -43,6 +43,7 @@ def test_a_member_is_deleted(persister: Persister, workload: Workload) -> None:
         persister.eventually("another member", lambda: _ready_but(persister, before["metadata"]["uid"]))
 
 
+@pytest.mark.soak
 @pytest.mark.alone
 def test_the_operator_is_deleted_while_it_reconciles(persister: Persister, workload: Workload) -> None:
     system = Kubectl(OPERATOR_NAMESPACE)
@@ -53,6 +54,7 @@ def test_the_operator_is_deleted_while_it_reconciles(persister: Persister, workl
         persister.eventually("only the new revision runs", lambda: _reconciled(persister))
 
 
+@pytest.mark.soak
 def test_the_storage_refuses(persister: Persister, workload: Workload, s3: FaultProxy) -> None:
     members = persister.restarts()
     write(workload)
