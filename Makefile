@@ -56,7 +56,7 @@ stack-status: ## show whether they run, and where
 	$(PREPARE) unit
 	@$(BIN)/python -m tests.stack status
 
-test: test-static test-pure ## everything that must hold: style, types, layers, Rust, all tests with a coverage floor
+test: test-static test-pure ## everything that must hold: style, types, layers, Rust, all tests
 
 test-static:
 	@$(BESIDE) $(TIMED) static $(MAKE) --no-print-directory lint types layers
@@ -70,7 +70,7 @@ test-pure: test-integration
 
 test-pure-in-turn:
 	@$(TIMED) rust $(MAKE) --no-print-directory rust
-	@$(TIMED) pure $(PYTEST) --cov --cov-report=html --cov-fail-under=87 $(UNIT_WORKERS) --ignore=tests/integration
+	@$(TIMED) pure $(PYTEST) $(UNIT_WORKERS) --ignore=tests/integration
 
 # Tests of real parts leave a third of two cores idle. What only computes takes that and no more: what is compiled for
 # Kubernetes beside the tests with servers, what needs no server beside the tests on the node.
