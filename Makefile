@@ -16,9 +16,11 @@ UNIT_WORKERS := --numprocesses=logical --dist=worksteal
 # Without compiled modules every member and every Spark worker compiles all of them when it starts.
 unexport PYTHONDONTWRITEBYTECODE
 TIMED := $(PYTHON) scripts/timed.py
-# What `make ci` puts before a stage that has the machine to share, and what it makes before all tests.
+# What `make ci` puts before a stage that has the machine to share, what it makes before all tests, and what tests
+# without servers come after.
 BESIDE :=
 FIRST := test
+BEFORE_PURE := test-integration
 PYTEST := $(PYTHON) scripts/again.py $(BIN)/pytest
 # Makes what the named groups of scripts/part.py lack: code, unit, stack, test, bench, soak, cluster or release. Each includes the former.
 PREPARE := @$(PYTHON) scripts/prepare.py
@@ -30,7 +32,7 @@ COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generat
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo stack stack-down stack-status test ci lint types layers rust pytest coverage golden quick unit model chaos soak \
-	test-static test-integration test-pure test-pure-in-turn ci-images ci-cluster ci-browser \
+	test-static test-integration test-pure test-pure-in-turn ci-images ci-cluster \
 	image node-programs release cluster-up cluster-down test-cluster test-browser bench format crds lock clean distclean
 
 help: ## show the targets
@@ -65,26 +67,24 @@ test-integration:
 	$(PREPARE) $(FIRST)
 	@$(TIMED) integration $(PYTEST) $(WORKERS) tests/integration
 
-test-pure: test-integration
+test-pure: $(BEFORE_PURE)
 	@$(BESIDE) $(MAKE) --no-print-directory test-pure-in-turn
 
 test-pure-in-turn:
 	@$(TIMED) rust $(MAKE) --no-print-directory rust
 	@$(TIMED) pure $(PYTEST) $(UNIT_WORKERS) --ignore=tests/integration
 
-# Tests of real parts leave a third of two cores idle. What only computes takes that and no more: what is compiled for
-# Kubernetes beside the tests with servers, what needs no server beside the tests on the node.
+# Tests of real parts leave a third of two cores idle. What only computes takes that and no more: style and types, what
+# is compiled for Kubernetes, and the tests that need no server, one after the other.
 ci: ## what continuous integration runs (.ci/run): `make test`, and beside it the tests on a real node
 	@$(TIMED) setup $(PYTHON) scripts/prepare.py servers
-	@$(MAKE) --no-print-directory --jobs=2 FIRST=servers BESIDE='$(PYTHON) scripts/beside.py' test ci-browser ci-cluster
+	@$(MAKE) --no-print-directory --jobs=2 FIRST=servers BEFORE_PURE=ci-images BESIDE='$(PYTHON) scripts/beside.py' test ci-cluster
+	@$(MAKE) --no-print-directory test-browser
 
-ci-browser: test-pure
-	@$(BESIDE) $(MAKE) --no-print-directory test-browser
-
-ci-images:
+ci-images: test-static
 	@$(BESIDE) $(TIMED) prepare-cluster $(MAKE) --no-print-directory --jobs=2 image node-programs ARGS=
 
-ci-cluster: ci-images test-integration
+ci-cluster: test-integration ci-images
 	@$(TIMED) cluster $(BIN)/python -m tests.cluster $(ARGS)
 
 lint: ## style of Python
