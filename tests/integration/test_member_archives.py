@@ -103,7 +103,7 @@ def test_each_content_that_a_replica_saw_is_in_the_archive_of_its_hour(
     prices, weather, archives = Feed(scene, name, "prices"), Feed(scene, name, "weather"), Archives(s3, bucket, name)
 
     member = scene.member(manifest)
-    for first in range(0, 600, 200):  # several ranges
+    for first in (0, 200):  # several ranges
         prices.seen(0, first, 200)
         weather.seen(0, first, 200)
         scene.group.wait_current(name, explain=member.tail)
@@ -116,8 +116,8 @@ def test_each_content_that_a_replica_saw_is_in_the_archive_of_its_hour(
     assert in_order(first_version) == in_time(prices.contents[0])
     assert archives.names(HOURS[1]) == []
     told = archives.manifest(HOURS[0])
-    assert {replica: one["records"] for replica, one in told["replicas"].items()} == {"a": 300, "b": 300}
-    assert (told["files"], told["missing"], len(told["sources"]) > 1) == (300, [], True)
+    assert {replica: one["records"] for replica, one in told["replicas"].items()} == {"a": 200, "b": 200}
+    assert (told["files"], told["missing"], len(told["sources"]) > 1) == (200, [], True)
     assert archives.names(HOURS[0]) == ["prices_20260328T00Z.tar.gz"]
 
     at = min(prices.contents[0]) + 7000  # between the first and the second content
