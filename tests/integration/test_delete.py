@@ -100,8 +100,9 @@ def test_a_replay_names_what_was_deleted_of_its_backup(scene: Scene, topic: Crea
         **example("backup"),
     )
     live = scene.manifest(kafka={"topics": [name]}, output={"text": {}})
-    for manifest in (backup, live):
-        scene.run_until_current(manifest)
+    beside = scene.member(live, None, "--until-current")
+    scene.run_until_current(backup)
+    assert beside.wait_end() == Exit.OK, beside.tail()
     command = ["delete", "-f", str(backup), "--from", SECOND, "--to", THIRD, "--yes"]
     assert " objects deleted\n" in said(*command)
     again = scene.manifest(kafka={"topics": [name]}, output={"text": {}}, generation=2)
