@@ -39,24 +39,23 @@ def test_a_shadow_is_compared_with_what_it_shadows(scene: Scene, topic: CreateTo
         both = {"stable": records, "shadow": records}
         shadow.wait("all of it is compared", lambda: compared(shadow).get("records") == both)
 
-    for written in (800, 1_600):
-        scene.workload.write(name, 400, partitions=[0, 1], size=1_000)
-        scene.group.wait_current(name, explain=stable.tail)
-        wait_compared(written)
+    scene.workload.write(name, 400, partitions=[0, 1], size=1_000)
+    scene.group.wait_current(name, explain=stable.tail)
+    wait_compared(800)
     produce(scene.kafka.bootstrap, name, [Record(b"no JSON", partition=number) for number in (0, 1, 0, 1)])
     scene.group.wait_current(name, explain=stable.tail)
-    wait_compared(1_604)  # by themselves: beside others, those in quarantine leave no payload to compare
+    wait_compared(804)  # by themselves: beside others, those in quarantine leave no payload to compare
     report = compared(shadow)
-    assert (report["partitions"], report["offsets"], report["differences"]) == (2, 1_604, 0)
+    assert (report["partitions"], report["offsets"], report["differences"]) == (2, 804, 0)
     assert (report["error"], report["examples"]) == (None, [])
-    assert report["checksums"]["compared"] >= 6
+    assert report["checksums"]["compared"] >= 4
     assert report["checksums"]["impossible"] == 0
     assert report["objects"]["shadow"] >= report["ranges"] > report["objects"]["stable"]
-    assert shadow.metrics()['logpersister_shadow_records{side="shadow"}'] == 1_604
+    assert shadow.metrics()['logpersister_shadow_records{side="shadow"}'] == 804
     assert shadow.status()["quarantine"]["records"] == 4
     assert stable.status()["shadow"] is None
     stored = scene.bucket_at("shadow").objects(name)
-    assert sum(len(one.values) for one in stored) == 1_604
+    assert sum(len(one.values) for one in stored) == 804
     assert [value for one in stored if one.path == "_quarantine" for value in one.values] == [b"no JSON"] * 4
     assert min(one.start for one in stored) == 100
 
@@ -67,12 +66,11 @@ def test_a_shadow_is_compared_with_what_it_shadows(scene: Scene, topic: CreateTo
     shadow.wait("the difference is told", lambda: compared(shadow).get("differences"))
     (example,) = compared(shadow)["examples"]
     assert (example["topic"], example["partition"]) == (name, 0)
-    assert 902 <= example["start"] <= 907 <= example["end"]
+    assert 502 <= example["start"] <= 507 <= example["end"]
     message = r"(\d+) records? of the stable group, (\d+) records? of the shadow (.*)"
     found = re.fullmatch(message, example["message"])
     assert found is not None, example
     assert int(found[2]) - int(found[1]) == 5
     assert found[3] == "(isolationLevel is read_committed there, read_uncommitted here)"
     assert shadow.events("shadow.differs", partition=0)
-    for member in (shadow, stable):
-        member.stop()
+    shadow.stop()
