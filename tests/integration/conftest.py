@@ -164,3 +164,10 @@ def s3_proxy(minio: MinioServer) -> Iterator[FaultProxy]:
     """The session's S3 server, by way of a proxy that a test can tell to misbehave."""
     with FaultProxy(minio.port, http=True) as proxy:
         yield proxy
+
+
+@pytest.fixture
+def registry_proxy(registry: SchemaRegistry) -> Iterator[FaultProxy]:
+    """The session's schema registry, by way of a proxy: who asks one that is stopped is told so at once."""
+    with FaultProxy(registry.port) as proxy:
+        yield proxy
