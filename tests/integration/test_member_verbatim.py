@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
+from random import choices
+from string import ascii_uppercase
 from typing import Any, Final
 
 import pytest
@@ -24,7 +26,7 @@ from tests.unit.reader import record_batches as made
 Dumped = tuple[int, str, str, str]
 """Timestamp, names of headers, key, value."""
 
-CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
+CODECS: Final = (None, "gzip", "snappy", "lz4", "zstd")
 LARGE: Final = 10 << 20
 _RECORD: Final = re.compile(
     r"^\| offset: (\d+) \w+: (-?\d+) keySize: -?\d+ valueSize: -?\d+"
@@ -81,8 +83,12 @@ def test_record_batches_as_brokers_have_them(
     coded, transactional, compacted = topic(), topic(), topic(cleanup_policy="compact")
     large = topic(max_message_bytes=12 << 20)
     for codec in CODECS:
-        produce_many(kafka, coded, records=600, record_bytes=300, compression=codec)
-    write_transactions(kafka.bootstrap, transactional)
+        if codec in ("snappy", "lz4"):  # for which kafka-python has no package here
+            produce_many(kafka, coded, records=600, record_bytes=300, compression=codec)
+        else:
+            letters = ("".join(choices(ascii_uppercase, k=300)).encode() for _ in range(600))
+            produce(kafka.bootstrap, coded, letters, compression=codec)
+    write_transactions(kafka.bootstrap, transactional, rounds=2)
     produce(kafka.bootstrap, large, [b"small", b"l" * LARGE, b"small"], max_request_size=12 << 20)
     write_compacted(kafka.bootstrap, compacted, padding=b"x" * 400)
     alter_topic(kafka.bootstrap, compacted, {"cleanup.policy": "delete"})  # both groups see the same
