@@ -63,8 +63,8 @@ def test_pattern_latest_and_limits_by_topic(scene: Scene, unique: str, verify: V
 
 def test_objects_are_as_large_as_asked(scene: Scene, topic: CreateTopic) -> None:
     name = topic(2)
-    produce_many(scene.kafka, name, records=60_000, record_bytes=1_000)
-    size = 2 << 20
+    produce_many(scene.kafka, name, records=30_000, record_bytes=1_000)
+    size = 1 << 20
 
     scene.run_until_current(scene.manifest(kafka={"topics": [name]}, upload={"maxBytes": size}))
 
