@@ -60,7 +60,6 @@ LOGS = {
         )
         for codec in reading.CODECS
     },
-    "compacted": Log(write_compacted, {"cleanup.policy": "compact"}),
     "compacted-gzip": Log(write_compacted, {"cleanup.policy": "compact", "compression.type": "gzip"}),
     "compacted-transactions": Log(_write_compacted_transactions, {"cleanup.policy": "compact"}),
     "log-append-time": Log(_write_odd, {"message.timestamp.type": "LogAppendTime"}),
