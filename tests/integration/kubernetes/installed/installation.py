@@ -5,7 +5,6 @@ import copy
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -14,6 +13,7 @@ from typing import Any
 
 from logpersister_operator.cluster.kinds import RESOURCES, Kind
 from tests.chart.helm import CHART, Document, helm
+from tests.integration.harness.forks import Fork
 from tests.integration.harness.waiting import eventually
 from tests.stack.kubernetes import ApiServer, Client, Refused
 
@@ -100,19 +100,15 @@ class Installation:
 
 def run_program(command: list[str], kubeconfig: Path) -> subprocess.CompletedProcess[str]:
     """Run what a container of the operator's image runs, here."""
-    assert command[0] == "python"
-    return subprocess.run(
-        [sys.executable, *command[1:]],
-        env={**os.environ, "KUBECONFIG": str(kubeconfig)},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    python, option, module, *arguments = command
+    assert (python, option) == ("python", "-m")
+    log = kubeconfig.with_name(f"{module}.log")
+    log.write_text("")
+    code = Fork((module,), arguments, {**os.environ, "KUBECONFIG": str(kubeconfig)}, log).wait(120)
+    return subprocess.CompletedProcess(command, code, stderr=log.read_text())
 
 
-def play_job(installation: Installation, name: str) -> subprocess.CompletedProcess[str]:
+def play_job(installation: Installation, name: str, *options: str) -> subprocess.CompletedProcess[str]:
     """Do what the controllers of jobs and nodes do, which are not here: run a Job once, and say how it ended."""
     path = f"/apis/batch/v1/namespaces/{installation.namespace}/jobs/{name}"
 
@@ -125,7 +121,7 @@ def play_job(installation: Installation, name: str) -> subprocess.CompletedProce
     pod = job["spec"]["template"]["spec"]
     (container,) = pod["containers"]
     kubeconfig = installation.kubeconfig(pod["serviceAccountName"])
-    done = run_program([*container["command"], *container["args"]], kubeconfig)
+    done = run_program([*container["command"], *container["args"], *options], kubeconfig)
     time = job["metadata"]["creationTimestamp"]
     ended = {"status": "True", "lastTransitionTime": time, "lastProbeTime": time}
     if done.returncode == 0:
