@@ -94,7 +94,7 @@ def _pattern_of(schema: Document) -> str:
 @cache
 def nodes() -> list[Node]:
     """Return all nodes, but for those in blocks of entries of overrides and types, which are there once more."""
-    schema = yaml.safe_load(CRD_FILE.read_text())["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    schema = yaml.load(CRD_FILE.read_text(), yaml.CSafeLoader)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     found = _nodes(schema["properties"]["spec"], ("spec",))
     return [one for one in found if not _BLOCK_ELSEWHERE.match(one.path)]
 
