@@ -35,8 +35,6 @@ def test_the_operator_goes_on_from_the_backup(tmp_path: Path) -> None:
             resource.wait("Ready", "True", "MembersReady")
             assert operator.events("etcd.restored")
             assert operator.code is None, "it begins anew by itself"
-            resource.delete()
-            resource.eventually("it goes, finalizer and all", lambda: resource.get() is None)
 
 
 def wait_members(resource: Resource, count: int) -> None:

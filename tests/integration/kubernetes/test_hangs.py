@@ -83,7 +83,7 @@ def test_it_is_named_and_restarted_as_often_as_the_budget_allows(
         assert after[f"{members}-1"] == before[f"{members}-1"], "the other one works"
         operator.kill()
         operator.start()
-        eventually("it has looked for long enough", lambda: operator.metrics().get(QUESTIONS, 0) > 20)
+        eventually("it has looked for long enough", lambda: operator.metrics().get(QUESTIONS, 0) > 12)
         assert uids(resource) == after, "one that is new knows that the budget is used up"
         told = resource.condition("MembersProgressing")
         assert {**told, "message": ""} == {**found, "message": ""}, "nor is it any news"

@@ -125,7 +125,10 @@ def test_a_group_that_is_refused_and_one_that_is_not_there_hide_none_of_the_othe
         connection.close()
 
 
-def test_a_broker_that_is_away_is_the_answer_for_all_of_its_groups(broker: KafkaBroker) -> None:
+def test_a_broker_that_is_away_is_the_answer_for_all_of_its_groups(
+    broker: KafkaBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lag_connection, "ASK_SECONDS", 1.0)
     groups = [
         lag_of(broker, name, topic, bootstrapServers="127.0.0.1:1") for name, topic in (("a", TOPIC), ("b", OTHER))
     ]

@@ -7,6 +7,7 @@ import pytest
 from logpersister_operator.act.status_writer import StatusOutdatedError, StatusWriter
 from logpersister_operator.cluster.client import ApiServer as Cluster
 from logpersister_operator.metrics import Metrics
+from tests.integration.harness.waiting import eventually
 from tests.integration.kubernetes.operator_process import SPEC as LEAST
 from tests.integration.kubernetes.operator_process import OperatorProcess, Resource, connect
 from tests.stack.kubernetes import ApiServer, Client
@@ -52,9 +53,10 @@ def test_an_object_of_somebody_else_is_named_and_never_touched_and_its_name_is_t
     api.delete(theirs["services"][0])
     resources["services"].wait("Stalled", "False", "Progressing")
     resources["services"].wait_stateful_sets(1)
-    for plural, resource in resources.items():
+    for resource in resources.values():
         resource.delete()
-        resource.eventually("the resource goes", lambda resource=resource: resource.get() is None)  # type: ignore[misc]
+    eventually("they go", lambda: not any(one.get() for one in resources.values()), explain=operator.tail)
+    for plural in theirs:
         if plural != "services":
             assert api.get(theirs[plural][0]) == theirs[plural][1]
 

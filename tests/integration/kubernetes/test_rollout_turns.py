@@ -36,6 +36,7 @@ def test_namespaces_are_canaries_by_their_labels(
                 resource.wait("Ready", "True", "MembersReady")
         _label(api, beside, stage="test")
         later = {"NAMESPACES": namespaces, "IMAGE": NEW_IMAGE, "CANARY_NAMESPACE_SELECTOR": "stage=test"}
+        later["LEASE"] = f"{namespace}/later"  # that of the first has not expired
         with OperatorProcess(api_server, tmp_path, namespace, kubeconfig=None, **later):
             other.wait("Reconciling", "True", "WaitingForPromotion")
             one.eventually("it waits for the canary", _waits_for(one, "come first: a resource of another namespace"))

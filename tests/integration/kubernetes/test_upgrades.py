@@ -92,7 +92,7 @@ def test_an_upgraded_operator_restarts_nobody(
         operator.kill()
     before = {name: made(resource) for name, resource in resources.items()}
 
-    with OperatorProcess(api_server, new, namespace) as operator:
+    with OperatorProcess(api_server, new, namespace, LEASE=f"{namespace}/new") as operator:
         eventually("it leads", lambda: operator.events("leader.elected"), explain=operator.tail)
         for changes in ({"targetLag": "3d"}, {}):  # no revision has it; there and back, so that each was reconciled
             for name, resource in resources.items():
