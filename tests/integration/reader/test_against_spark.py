@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -72,7 +73,8 @@ def bootstrap(kafka: KafkaBroker) -> str:
     any_time = {"message.timestamp.after.max.ms": str(2**63 - 1)}
     for name, log in LOGS.items():
         create_topic(kafka.bootstrap, name, partitions=log.partitions, configs={**any_time, **log.configs})
-        log.write(kafka.bootstrap, name)
+    with ThreadPoolExecutor(len(LOGS)) as pool:  # to write is mostly to wait for brokers and cleaners
+        list(pool.map(lambda name: LOGS[name].write(kafka.bootstrap, name), LOGS))
     for name, log in LOGS.items():
         if log.configs.get("cleanup.policy") == "compact":  # the cleaner must not come between the two readers
             alter_topic(kafka.bootstrap, name, {"cleanup.policy": "delete"})
