@@ -152,6 +152,7 @@ def test_an_arrival_is_not_told_what_an_old_coordinator_remembers(
         assert answer.result() == {moving: idle(30)}
 
 
+@pytest.mark.soak  # of two faults; what becomes of old answers is in tests/unit/plan/test_protocol.py
 def test_a_doubt_is_not_settled_by_what_an_old_coordinator_remembers(
     kafka: KafkaCluster, unique: str, seat: Callable[..., Seat]
 ) -> None:
