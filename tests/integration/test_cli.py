@@ -28,7 +28,6 @@ from logpersister.ranges import TopicPartition
 from logpersister.storage.names import object_key, revision_key
 from logpersister.storage.store import open_store
 from tests.stack import KafkaBroker, MinioServer
-from tests.stack.artifacts import java, kafka_classpath
 from tests.stack.clients import admin_client
 from tests.stack.topics import Record, delete_records, produce, transaction
 from tests.stack.webhooks import receiving
@@ -251,7 +250,7 @@ class TestCheck:
 
         console = ["org.apache.kafka.tools.consumer.ConsoleConsumer", "--bootstrap-server", bootstrap]
         newest = ["--topic", name, "--group", f"{cli.group}-new", "--from-beginning", "--command-property"]
-        program = [java(), "-cp", kafka_classpath(), *console, *newest, "group.protocol=consumer"]
+        program = cli.kafka.tool(*console, *newest, "group.protocol=consumer")
         with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as consuming:
             try:
                 assert consuming.stdout is not None

@@ -148,16 +148,15 @@ class KafkaBroker(Server):
 
     def run_tool(self, main_class: str, *arguments: str) -> str:
         """Run one of Kafka's command line tools to its end and return what it printed; raise `ServerError`."""
-        done = subprocess.run(
-            [*self._java("-Xmx256m"), main_class, *arguments],
-            capture_output=True,
-            text=True,
-            timeout=600,
-            check=False,
-        )
+        command = self.tool(main_class, *arguments)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
         if done.returncode != 0:
             raise ServerError(f"{main_class} ended with exit code {done.returncode}:\n{done.stdout}{done.stderr}")
         return done.stdout
+
+    def tool(self, main_class: str, *arguments: str) -> list[str]:
+        """Return the command of such a tool."""
+        return [*self._java("-Xmx256m"), main_class, *arguments]
 
     def _command(self) -> Sequence[str]:
         self.format()
