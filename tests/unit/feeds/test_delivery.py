@@ -35,6 +35,7 @@ class Broker:
 
     taken: list[bytes] = field(default_factory=list)
     away: bool = False
+    silent: bool = False
     connections: int = 0
     fails_after: int | None = None
     """Records that it takes until it fails once."""
@@ -64,7 +65,7 @@ class BrokerStream:
 
     @property
     def waits_since(self) -> float | None:
-        return None
+        return 0.0 if self._sent and self._broker.silent else None
 
     def send(self, number: int, key: bytes, value: bytes, headers: Any, timestamp: int) -> None:
         self._sent.append((number, value))
@@ -72,7 +73,7 @@ class BrokerStream:
 
     def settled(self) -> Iterator[tuple[int, str | None]]:
         is_poisoned = any(value.startswith(b"bad") for _, value in self._sent)
-        while self._sent:
+        while self._sent and not self._broker.silent:
             if self._broker.fails_after == 0 or self._broker.away:
                 self._broker.fails_after = None
                 raise NotDeliveredError("no broker has answered within the time")
@@ -122,21 +123,27 @@ def test_a_failure_sends_again_from_the_first_that_did_not_arrive(spool: Spool) 
     assert counts.away is None
 
 
-def test_while_kafka_is_away_everything_stays_and_is_sent_later(spool: Spool) -> None:
+@pytest.mark.parametrize(
+    ("fault", "connections", "reason"),
+    [("away", 3, "no broker is connected yet"), ("silent", 1, "no broker has taken a record for 15 s")],
+)
+def test_while_kafka_is_away_everything_stays_and_is_sent_later(
+    spool: Spool, fault: str, connections: int, reason: str
+) -> None:
     spool.append(records(b"1", b"2"))
-    broker = Broker(away=True)
+    broker = Broker()
+    setattr(broker, fault, True)
     sender = Sender(spool, broker.connect, Beats())
     with capture_logs() as logged:
         sender.thread.start()
-        eventually("it tries", lambda: broker.connections >= 3, seconds=30)
+        eventually("it tries", lambda: broker.connections >= connections, seconds=30)
+        eventually("it says why", lambda: sender.counts.away == reason, seconds=30)
     assert [one["event"] for one in logged if one["log_level"] == "warning"] == ["kafka.away"]
-    reasons = [sender.counts.away]
     spool.append(records(b"3"))
-    broker.away = False
+    setattr(broker, fault, False)
     eventually("all is sent", lambda: spool.fill.entries == 0, seconds=30)
     assert broker.taken == [b"1", b"2", b"3"]
     eventually("Kafka counts as there", lambda: sender.counts.away is None, seconds=30)
-    assert reasons == ["no broker is connected yet"]
     sender.close(0)
 
 
