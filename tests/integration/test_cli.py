@@ -27,6 +27,7 @@ from logpersister.plan.intents import Intent, promised, stored
 from logpersister.ranges import TopicPartition
 from logpersister.storage.names import object_key, revision_key
 from logpersister.storage.store import open_store
+from tests.integration.harness.waiting import eventually
 from tests.stack import KafkaBroker, MinioServer
 from tests.stack.clients import admin_client
 from tests.stack.topics import Record, delete_records, produce, transaction
@@ -116,12 +117,6 @@ def cli(
 def messages(found: Settings, verdict: str) -> str:
     """Return what a `check` says with a verdict."""
     return "\n".join(one["message"] for one in found["findings"] if one["verdict"] == verdict)
-
-
-def wait_assigned(consumer: KafkaConsumer) -> None:
-    deadline = time.monotonic() + 30
-    while not consumer.assignment() and time.monotonic() < deadline:
-        consumer.poll(timeout_ms=100)
 
 
 class TestLag:
@@ -238,7 +233,7 @@ class TestCheck:
         name, bootstrap = cli.topic(), cli.kafka.bootstrap
         produce(bootstrap, name, [b"a"])
         with closing(KafkaConsumer(name, bootstrap_servers=bootstrap, group_id=cli.group, client_id="m-0")) as consumer:
-            wait_assigned(consumer)
+            eventually("it has a partition", lambda: consumer.poll(timeout_ms=1_000) or consumer.assignment())
             found = cli.json("lag", topics=[name])
             assert (found["state"], found["members"][0]["name"]) == ("Stable", "m-0")
             assert found["members"][0]["partitions"] == 1
