@@ -295,6 +295,7 @@ def test_processes_and_brokers_die(
     assert_restored(kafka.bootstrap, many, other.bootstrap, many)
 
 
+@pytest.mark.soak  # tests/unit/restore/test_worlds.py plays deletion and compaction, too
 def test_kafka_deletes_and_compacts_meanwhile(
     scene: Scene,
     topic: CreateTopic,
