@@ -20,7 +20,9 @@ register_profiles()
 _MODEL = Path(__file__).parent / "model"
 _INTEGRATION = Path(__file__).parent / "integration"
 _KUBERNETES = _INTEGRATION / "kubernetes"
-_TOGETHER = tuple(f"tests/integration/{folder}/" for folder in ("brokers", "files", "kubernetes/installed", "reader"))
+_TOGETHER = tuple(
+    f"tests/integration/{folder}/" for folder in ("brokers", "files", "hive", "kubernetes/installed", "reader")
+)
 """Folders with servers of their own, which are started once where one worker plays all of a folder."""
 _WORKER_COVERAGE = Path(__file__).parent / "worker_coverage"
 

@@ -1,0 +1,1 @@
+"""Tables of Hive: one metastore and one Spark for all."""
