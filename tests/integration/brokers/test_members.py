@@ -1,7 +1,5 @@
 """Members whose brokers are restarted and killed: nothing is stuck, lost or stored twice."""
 
-import pytest
-
 from tests.integration.harness.faults import stalled_puts
 from tests.integration.harness.process import MemberProcess
 from tests.integration.harness.scene import CreateTopic, Scene
@@ -46,7 +44,6 @@ def test_brokers_are_restarted_one_after_the_other(
     assert verify(manifest, "--deep")["ok"]
 
 
-@pytest.mark.soak  # of three faults at once; tests/chaos deals each of them, too
 def test_the_coordinator_dies_in_the_middle_of_an_intent(
     scene: Scene, topic: CreateTopic, kafka: KafkaCluster, s3_proxy: FaultProxy, verify: Verify
 ) -> None:
