@@ -141,11 +141,16 @@ async def _serve(
     more_kinds: Callable[[], Coroutine[None, None, None]],
 ) -> bool:
     """Serve until the end; return whether it came because another operator must begin."""
-    changed = asyncio.Event()
+    changed, stop = asyncio.Event(), asyncio.Event()
 
     async def look(until: Coroutine[None, None, None]) -> None:
         await until
         changed.set()
+        stop.set()
+
+    @kopf.on.cleanup(registry=registry)
+    async def let_go(**_: object) -> None:
+        stop.set()  # after a signal kopf would wait five seconds for its own task that waits for this
 
     looks = [namespaces.until_changed(found, lambda: operator.outdated), more_kinds()]
     canaries = namespaces.look_for_canaries(operator.rollout_places.select)
@@ -156,7 +161,7 @@ async def _serve(
             clusterwide=not found,
             namespaces=found,
             standalone=True,
-            stop_flag=changed,
+            stop_flag=stop,
         )
     finally:
         for task in tasks:
