@@ -3,12 +3,16 @@
 import hashlib
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from kafka import TopicPartition as KafkaTopicPartition
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 
 from logpersister.ranges import TopicPartition
+
+_DIGEST_BYTES: Final = 8
+_GIVES_UP: Final = b"-"
+"""Behind the digest in the share of a member that is to give up partitions which it has claimed."""
 
 
 class TruthfulAssignor(CooperativeStickyAssignor):  # type: ignore[misc]  # kafka-python has no types
@@ -23,6 +27,10 @@ class TruthfulAssignor(CooperativeStickyAssignor):  # type: ignore[misc]  # kafk
     Only the leader watches for new partitions, and a leader that restarts as a static member is not told that it leads
     (KIP-814). So the leader leaves a digest of the partition counts that it has gone by in each member's share; the
     broker hands it to whoever gets the share, after a restart too, and every member can compare it with what it sees.
+
+    Who gives up partitions then asks for the generation in which others get them. A static member that dies before that
+    and comes back is given the same share without a rebalance, and has nothing to give up: nobody would ask, and nobody
+    would own these partitions. So the leader marks such shares, too.
     """
 
     def __init__(self, owned: Callable[[], Iterable[TopicPartition]]) -> None:
@@ -32,6 +40,8 @@ class TruthfulAssignor(CooperativeStickyAssignor):  # type: ignore[misc]  # kafk
         self._nonce = b""
         self.computed_from: bytes | None = None
         """The digest that came with our share; None when it had none: a member of an older release leads."""
+        self.unfinished = False
+        """Whether a process before this one was to give up partitions: others get them once we ask for it."""
 
     def metadata(self, topics: Sequence[str]) -> Any:
         self.member_assignment = [KafkaTopicPartition(p.topic, p.partition) for p in sorted(self._owned())]
@@ -46,16 +56,22 @@ class TruthfulAssignor(CooperativeStickyAssignor):  # type: ignore[misc]  # kafk
             topics = frozenset(member.metadata.topics)
             if topics not in digests:
                 digests[topics] = counts_digest(partition_counts(cluster, topics))
-            shares[member.member_id].user_data = digests[topics]
+            share = shares[member.member_id]
+            claimed = self.parse_member_metadata(member.metadata).partitions
+            gives_up = not set(claimed) <= set(share.partitions())
+            share.user_data = digests[topics] + (_GIVES_UP if gives_up else b"")
         return shares
 
     def on_assignment(self, assignment: Any, generation: int) -> None:
         super().on_assignment(assignment, generation)
-        self.computed_from = bytes(assignment.user_data or b"") or None
+        told = bytes(assignment.user_data or b"")
+        self.computed_from = told[:_DIGEST_BYTES] or None
+        self.unfinished = told.endswith(_GIVES_UP, _DIGEST_BYTES) and not set(self._owned())
 
     def insist(self) -> None:
         """Make the next join one that the broker cannot answer with the shares that it has."""
         self._nonce = secrets.token_bytes(8)
+        self.unfinished = False
 
 
 def partition_counts(cluster: Any, topics: Iterable[str]) -> dict[str, int]:
@@ -64,6 +80,6 @@ def partition_counts(cluster: Any, topics: Iterable[str]) -> dict[str, int]:
 
 
 def counts_digest(counts: Mapping[str, int]) -> bytes:
-    """Return eight bytes that stand for these topics with these partition counts."""
+    """Return `_DIGEST_BYTES` that stand for these topics with these partition counts."""
     text = "\n".join(f"{topic} {count}" for topic, count in sorted(counts.items()))
-    return hashlib.sha256(text.encode()).digest()[:8]
+    return hashlib.sha256(text.encode()).digest()[:_DIGEST_BYTES]

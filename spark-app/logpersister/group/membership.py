@@ -231,7 +231,7 @@ class Membership:
                 self._listener.handle_empty_assignment()
                 pause = POLL_SECONDS
                 if self.joined and not joining:
-                    self._check_for_new_partitions()
+                    self._check_assignment()
                     self._stopping.wait(IDLE_SECONDS)
             except kafka.errors.FencedInstanceIdError:
                 self._end_fenced()
@@ -241,17 +241,26 @@ class Membership:
                 self._stopping.wait(pause)
                 pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
 
-    def _check_for_new_partitions(self) -> None:
-        """Ask for a new assignment when topics have other partitions than the present one was computed from."""
+    def _check_assignment(self) -> None:
+        """Ask for a new assignment when topics have other partitions than the present one was computed from.
+
+        Ask also for the one that a process of this name before us was to ask for.
+        """
+        if self._assignor.unfinished:
+            self._ask_for_assignment("a process before this one was to give up partitions")
+            return
         seen = counts_digest(internals.partition_counts_of(self._consumer))
         number = internals.metadata_number(self._consumer)
         match self._coverage.check(seen, self._assignor.computed_from, number):
             case Advice.REFRESH:
                 internals.ask_for_metadata(self._consumer)
             case Advice.REJOIN:
-                log.info("group.asks_for_assignment", reason="the present one was computed from other partitions")
-                self._assignor.insist()
-                internals.join_again(self._consumer)
+                self._ask_for_assignment("the present one was computed from other partitions")
+
+    def _ask_for_assignment(self, reason: str) -> None:
+        log.info("group.asks_for_assignment", reason=reason)
+        self._assignor.insist()
+        internals.join_again(self._consumer)
 
     def _end_fenced(self) -> None:
         self._fatal = FencedError(

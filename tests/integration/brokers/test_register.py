@@ -31,10 +31,16 @@ REVISION = "4f0c9d2b7a61"
 class Seat:
     """A member's way to its group."""
 
-    def __init__(self, cluster: KafkaCluster, group: str, topic: str, name: str | None = None) -> None:
+    def __init__(
+        self, cluster: KafkaCluster, group: str, topic: str, name: str | None = None, *, grace_seconds: float = 1
+    ) -> None:
         config = {"bootstrap_servers": cluster.bootstrap.split(","), "reconnect_backoff_max_ms": 1_000}
         settings = MembershipSettings(
-            group, (topic,), instance_id=name, session_timeout_seconds=SESSION_SECONDS, revocation_grace_seconds=1
+            group,
+            (topic,),
+            instance_id=name,
+            session_timeout_seconds=SESSION_SECONDS,
+            revocation_grace_seconds=grace_seconds,
         )
         self.membership = Membership(config, settings)
         self.states = PartitionStates(1)
@@ -88,12 +94,12 @@ def _unless_refused(
 
 @pytest.fixture
 def seat(kafka: KafkaCluster, unique: str, topic: Callable[..., str]) -> Iterator[Callable[..., Seat]]:
-    """``seat(name=None)`` joins a group on a topic of two partitions."""
+    """``seat(name=None, grace_seconds=1)`` joins a group on a topic of two partitions."""
     with ExitStack() as stack:
         name = topic(2)
 
-        def join(instance: str | None = None) -> Seat:
-            joined = Seat(kafka, unique, name, instance)
+        def join(instance: str | None = None, **settings: float) -> Seat:
+            joined = Seat(kafka, unique, name, instance, **settings)
             stack.callback(joined.close)
             stack.callback(kafka.recover)
             return joined
@@ -177,3 +183,19 @@ def test_a_doubt_is_not_settled_by_what_an_old_coordinator_remembers(
         answer = pool.submit(owner.read_at_last, [doubted])
         wake_when_asked(frozen, answer, waiting)
         assert answer.result()[doubted] in (promise, idle(30))
+
+
+def test_partitions_have_an_owner_though_who_gives_them_up_has_restarted(seat: Callable[..., Seat]) -> None:
+    """It is replaced while a range that it executes keeps it from giving one up: as if it were killed, to the group."""
+    killed = seat("one", grace_seconds=120)
+    wait_owns(killed, 2)
+    partitions = killed.membership.ownership()
+    killed.membership.retain(partitions)
+    other = seat("two")
+    eventually("one is to be given up", lambda: killed.membership.retain(partitions) != partitions.keys())
+    assert not other.owned()
+    back = seat("one")
+    wait_owns(back, 1)
+    wait_owns(other, 1)
+    assert back.owned().isdisjoint(other.owned())
+    killed.membership.release(partitions)

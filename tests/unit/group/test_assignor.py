@@ -78,6 +78,21 @@ def test_a_leader_of_an_older_release_does_not_say_it() -> None:
     member = TruthfulAssignor(set)
     member.on_assignment(assigned([0]), 2)
     assert member.computed_from is None
+    assert not member.unfinished
+
+
+def test_who_comes_back_to_a_share_that_gives_up_partitions_asks_for_the_next() -> None:
+    owner, newcomer = TruthfulAssignor(lambda: clicks(range(PARTITIONS))), TruthfulAssignor(set)
+    shares = owner.assign(Cluster(), [Joining("owner", owner), Joining("newcomer", newcomer)])
+    after_a_restart = TruthfulAssignor(set)
+    for member, share in ((owner, "owner"), (newcomer, "newcomer"), (after_a_restart, "owner")):
+        member.on_assignment(ConsumerProtocolAssignment.decode(shares[share].encode()), 1)
+        assert member.computed_from == digest_of(Cluster())
+    assert after_a_restart.unfinished
+    assert not owner.unfinished, "it asks for the next when it has given them up"
+    assert not newcomer.unfinished
+    after_a_restart.insist()
+    assert not after_a_restart.unfinished, "it has asked"
 
 
 def test_who_insists_joins_with_other_bytes() -> None:
