@@ -16,11 +16,9 @@ UNIT_WORKERS := --numprocesses=logical --dist=worksteal
 # Without compiled modules every member and every Spark worker compiles all of them when it starts.
 unexport PYTHONDONTWRITEBYTECODE
 TIMED := $(PYTHON) scripts/timed.py
-# What `make ci` puts before a stage that has the machine to share, what it makes before all tests, and what tests
-# without servers come after.
-BESIDE :=
+# What `make ci` makes before all tests, and what it puts before a stage that has the machine to share.
 FIRST := test
-BEFORE_PURE := test-integration
+BESIDE := $(PYTHON) scripts/beside.py
 PYTEST := $(PYTHON) scripts/again.py $(BIN)/pytest
 # Makes what the named groups of scripts/part.py lack: code, unit, stack, test, bench, soak, cluster or release. Each includes the former.
 PREPARE := @$(PYTHON) scripts/prepare.py
@@ -32,7 +30,7 @@ COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generat
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo stack stack-down stack-status test ci lint types layers rust pytest coverage golden quick unit model chaos soak \
-	test-static test-integration test-pure test-pure-in-turn ci-images ci-cluster \
+	test-static test-integration test-pure ci-images ci-beside ci-cluster \
 	image node-programs release cluster-up cluster-down test-cluster test-browser bench format crds lock clean distclean
 
 help: ## show the targets
@@ -58,31 +56,32 @@ stack-status: ## show whether they run, and where
 	$(PREPARE) unit
 	@$(BIN)/python -m tests.stack status
 
-test: test-static test-pure ## everything that must hold: style, types, layers, Rust, all tests
+test: test-static test-integration test-pure ## everything that must hold: style, types, layers, Rust, all tests
 
 test-static:
-	@$(BESIDE) $(TIMED) static $(MAKE) --no-print-directory lint types layers
+	@$(TIMED) static $(MAKE) --no-print-directory lint types layers
 
 test-integration:
 	$(PREPARE) $(FIRST)
 	@$(TIMED) integration $(PYTEST) $(WORKERS) tests/integration
 
-test-pure: $(BEFORE_PURE)
-	@$(BESIDE) $(MAKE) --no-print-directory test-pure-in-turn
-
-test-pure-in-turn:
+test-pure:
 	@$(TIMED) rust $(MAKE) --no-print-directory rust
 	@$(TIMED) pure $(PYTEST) $(UNIT_WORKERS) --ignore=tests/integration
 
-# Tests of real parts leave a third of two cores idle. What only computes takes that and no more: style and types, what
-# is compiled for Kubernetes, and the tests that need no server, one after the other.
+# Tests of real parts leave a third of two cores idle. What only computes takes that and no more: what is compiled for
+# Kubernetes, which some of them wait for, then style and types, then the tests that need no server.
 ci: ## what continuous integration runs (.ci/run): `make test`, and beside it the tests on a real node
 	@$(TIMED) setup $(PYTHON) scripts/prepare.py servers
-	@$(MAKE) --no-print-directory --jobs=2 FIRST=servers BEFORE_PURE=ci-images BESIDE='$(PYTHON) scripts/beside.py' test ci-cluster
+	@$(MAKE) --no-print-directory --jobs=2 FIRST=servers ci-cluster ci-beside
 	@$(MAKE) --no-print-directory test-browser
 
-ci-images: test-static
+ci-images:
 	@$(BESIDE) $(TIMED) prepare-cluster $(MAKE) --no-print-directory --jobs=2 image node-programs ARGS=
+
+ci-beside: ci-images
+	@$(BESIDE) $(MAKE) --no-print-directory test-static
+	@$(BESIDE) $(MAKE) --no-print-directory test-pure
 
 ci-cluster: test-integration ci-images
 	@$(TIMED) cluster $(BIN)/python -m tests.cluster $(ARGS)
