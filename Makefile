@@ -69,11 +69,12 @@ test-pure:
 	@$(TIMED) rust $(MAKE) --no-print-directory rust
 	@$(TIMED) pure $(PYTEST) $(UNIT_WORKERS) --ignore=tests/integration
 
-# Tests of real parts leave a third of two cores idle. What only computes takes that and no more: what is compiled for
-# Kubernetes, which some of them wait for, then style and types, then the tests that need no server.
+# Tests of real parts wait as long as they compute, those on a node mostly wait: both go on at once. What only computes
+# takes what they leave and no more: what is made for the node, whose API server the former need at last, then style and
+# types, then the tests that need no server.
 ci: ## what continuous integration runs (.ci/run): `make test`, and beside it the tests on a real node
 	@$(TIMED) setup $(PYTHON) scripts/prepare.py servers
-	@$(MAKE) --no-print-directory --jobs=2 FIRST=servers ci-cluster ci-beside
+	@$(MAKE) --no-print-directory --jobs=3 FIRST=servers test-integration ci-cluster ci-beside
 	@$(MAKE) --no-print-directory test-browser
 
 ci-images:
@@ -83,7 +84,7 @@ ci-beside: ci-images
 	@$(BESIDE) $(MAKE) --no-print-directory test-static
 	@$(BESIDE) $(MAKE) --no-print-directory test-pure
 
-ci-cluster: test-integration ci-images
+ci-cluster: ci-images
 	@$(TIMED) cluster $(BIN)/python -m tests.cluster $(ARGS)
 
 lint: ## style of Python
