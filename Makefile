@@ -16,9 +16,6 @@ UNIT_WORKERS := --numprocesses=logical --dist=worksteal
 # Without compiled modules every member and every Spark worker compiles all of them when it starts.
 unexport PYTHONDONTWRITEBYTECODE
 TIMED := $(PYTHON) scripts/timed.py
-# What `make ci` makes before all tests, and what it puts before a stage that has the machine to share.
-FIRST := test
-BESIDE := $(PYTHON) scripts/beside.py
 PYTEST := $(PYTHON) scripts/again.py $(BIN)/pytest
 # Makes what the named groups of scripts/part.py lack: code, unit, stack, test, bench, soak, cluster or release. Each includes the former.
 PREPARE := @$(PYTHON) scripts/prepare.py
@@ -30,7 +27,7 @@ COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generat
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo stack stack-down stack-status test ci lint types layers rust pytest coverage golden quick unit model chaos soak \
-	test-static test-integration test-pure ci-images ci-beside ci-cluster \
+	test-static test-integration test-pure ci-beside ci-cluster \
 	image node-programs release cluster-up cluster-down test-cluster test-browser bench format crds lock clean distclean
 
 help: ## show the targets
@@ -62,7 +59,7 @@ test-static:
 	@$(TIMED) static $(MAKE) --no-print-directory lint types layers
 
 test-integration:
-	$(PREPARE) $(FIRST)
+	$(PREPARE) test
 	@$(TIMED) integration $(PYTEST) $(WORKERS) tests/integration
 
 test-pure:
@@ -70,22 +67,19 @@ test-pure:
 	@$(TIMED) pure $(PYTEST) $(UNIT_WORKERS) --ignore=tests/integration
 
 # Tests of real parts wait as long as they compute, those on a node mostly wait: both go on at once. What only computes
-# takes what they leave and no more: what is made for the node, whose API server the former need at last, then style and
-# types, then the tests that need no server.
+# takes what they leave and no more.
 ci: ## what continuous integration runs (.ci/run): `make test`, and beside it the tests on a real node
-	@$(TIMED) setup $(PYTHON) scripts/prepare.py servers
-	@$(MAKE) --no-print-directory --jobs=3 FIRST=servers test-integration ci-cluster ci-beside
+	@$(TIMED) setup $(PYTHON) scripts/prepare.py test
+	@$(TIMED) prepare-cluster $(MAKE) --no-print-directory --jobs=2 image node-programs ARGS=
+	@$(MAKE) --no-print-directory --jobs=3 test-integration ci-cluster ci-beside
 	@$(MAKE) --no-print-directory test-browser
 
-ci-images:
-	@$(BESIDE) $(TIMED) prepare-cluster $(MAKE) --no-print-directory --jobs=2 image node-programs ARGS=
-
-ci-beside: ci-images
-	@$(BESIDE) $(MAKE) --no-print-directory test-static
-	@$(BESIDE) $(MAKE) --no-print-directory test-pure
-
-ci-cluster: ci-images
+ci-cluster:
 	@$(TIMED) cluster $(BIN)/python -m tests.cluster $(ARGS)
+
+ci-beside:
+	@$(PYTHON) scripts/beside.py $(MAKE) --no-print-directory test-static
+	@$(PYTHON) scripts/beside.py $(MAKE) --no-print-directory test-pure
 
 lint: ## style of Python
 	$(PREPARE) code

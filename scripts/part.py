@@ -18,8 +18,7 @@ GROUPS: Mapping[str, str | None] = {
     "code": None,  # style, types, layers
     "unit": "code",  # unit tests and the model
     "stack": "unit",  # `make demo` and `make stack`
-    "servers": "stack",  # tests with servers, but for those of Kubernetes
-    "test": "servers",  # `make test`
+    "test": "stack",  # `make test`
     "bench": "stack",
     "soak": "test",
     "cluster": "test",

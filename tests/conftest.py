@@ -19,7 +19,6 @@ register_profiles()
 
 _MODEL = Path(__file__).parent / "model"
 _INTEGRATION = Path(__file__).parent / "integration"
-_KUBERNETES = _INTEGRATION / "kubernetes"
 _TOGETHER = tuple(
     f"tests/integration/{folder}/" for folder in ("brokers", "files", "hive", "kubernetes/installed", "reader")
 )
@@ -49,9 +48,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in chosen:
         if _searches(item):
             item.add_marker("no_cover")  # tracing lines doubles their time, and fast tests go through the same lines
-    # The model computes for long and waits for nothing: it fills the time in which tests of real parts wait. In CI the
-    # API server is compiled beside the tests that need none.
-    items[:] = sorted(chosen, key=lambda item: (_MODEL not in item.path.parents, _KUBERNETES in item.path.parents))
+    # The model computes for long and waits for nothing: it fills the time in which tests of real parts wait.
+    items[:] = sorted(chosen, key=lambda item: _MODEL not in item.path.parents)
 
 
 def _searches(item: pytest.Item) -> bool:

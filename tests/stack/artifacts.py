@@ -1,8 +1,6 @@
 """Where ``make setup`` has put what the servers run."""
 
 import shutil
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -12,11 +10,6 @@ CACHE = ROOT / ".cache"
 
 class MissingArtifactError(Exception):
     """Something that ``make setup`` fetches or builds is not there."""
-
-
-def await_made(*parts: str) -> None:
-    """Wait for parts of set-up that CI makes beside tests without them; make them where nobody does."""
-    subprocess.run([sys.executable, str(ROOT / "scripts" / "prepare.py"), *parts], check=True)
 
 
 def java() -> str:
