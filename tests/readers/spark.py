@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
 
-from logpersister.pipeline.session import CLASS_ARCHIVE
+from logpersister.pipeline.session import CLASS_ARCHIVE, JVM_OPTIONS
 
 
 def settings(**of_java: str) -> dict[str, str]:
@@ -15,9 +15,7 @@ def settings(**of_java: str) -> dict[str, str]:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",
-        "spark.driver.extraJavaOptions": " ".join(
-            [*archive, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *properties]
-        ),
+        "spark.driver.extraJavaOptions": " ".join([*archive, JVM_OPTIONS, *properties]),
     }
 
 
