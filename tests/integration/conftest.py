@@ -13,7 +13,6 @@ import pytest
 from logpersister.kafka_client import patches
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify, run_verify
-from tests.readers.spark_sql import SparkSql
 from tests.stack import HiveMetastore, IcebergCatalog, Kafka, KafkaBroker, MinioServer, SchemaRegistry
 from tests.stack.fault_proxy import FaultProxy
 from tests.stack.topics import create_topic
@@ -88,13 +87,6 @@ def metastore(tmp_path_factory: pytest.TempPathFactory, minio: MinioServer) -> I
     """The session's Hive metastore. Killed, it would forget everything."""
     with HiveMetastore(tmp_path_factory.mktemp("hive"), minio) as server:
         yield server
-
-
-@pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory, metastore: HiveMetastore, minio: MinioServer) -> Iterator[SparkSql]:
-    """The session's Spark beside that of members; it knows the metastore's tables."""
-    with SparkSql(tmp_path_factory.mktemp("spark"), metastore, minio) as found:
-        yield found
 
 
 @pytest.fixture
