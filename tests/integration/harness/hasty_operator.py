@@ -1,5 +1,6 @@
 """The operator, as ``python -m logpersister_operator`` plays it, but for its longest pauses: tests would only wait."""
 
+from functools import partial
 from typing import Any
 
 from logpersister_operator import process, runtime
@@ -30,8 +31,6 @@ def main() -> int:
     for module, name, shorter in _PAUSES:
         assert getattr(module, name) > shorter, name
         setattr(module, name, shorter)
-    looks: tuple[Any, ...] = (Namespaces, ServedKinds)
-    for one in looks:
-        init = one.__init__
-        init.__defaults__ = (_LOOK_SECONDS, *init.__defaults__[1:])
+    for one in (Namespaces, ServedKinds):
+        setattr(process, one.__name__, partial(one, look_seconds=_LOOK_SECONDS))
     return process.main()
