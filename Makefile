@@ -66,8 +66,8 @@ test-pure:
 	@$(TIMED) rust $(MAKE) --no-print-directory rust
 	@$(TIMED) pure $(PYTEST) $(UNIT_WORKERS) --ignore=tests/integration
 
-# Tests of real parts leave a third of two cores idle, those on a node most of it. What only computes takes that and no
-# more. Both at once took longer: under load each waits for the other.
+# Tests of real parts leave a third of two cores idle, those on a node most of it. What needs no server takes that and no
+# more, once style and types are looked at. With both at once tests of real parts took longer: each waits for the other.
 ci: ## what continuous integration runs (.ci/run): `make test`, and beside it the tests on a real node
 	@$(TIMED) setup $(PYTHON) scripts/prepare.py test
 	@$(TIMED) prepare-cluster $(MAKE) --no-print-directory --jobs=2 image node-programs ARGS=
@@ -78,7 +78,7 @@ ci-cluster: test-integration
 	@$(TIMED) cluster $(BIN)/python -m tests.cluster $(ARGS)
 
 ci-beside:
-	@$(PYTHON) scripts/beside.py $(MAKE) --no-print-directory test-static
+	@$(MAKE) --no-print-directory test-static
 	@$(PYTHON) scripts/beside.py $(MAKE) --no-print-directory test-pure
 
 lint: ## style of Python
