@@ -75,7 +75,8 @@ class Publisher:
 
         Args:
             positions: of the topic, where its partitions have passed the end of the folder.
-            late: whether the folder was finished before, so that everything new in it is late.
+            late: whether the folder was finished before, so that everything new in it is late. Otherwise only that is
+                which came since its content was noted.
 
         Raises StorageError, ForeignObjectError, OvertakenError.
         """
@@ -97,7 +98,10 @@ class Publisher:
         if noted is None and not found.final:
             return Published(0)
         came = {it for it in set(found.final) - set(before) if not found.current.is_replayed(it.partition, it.start)}
-        records = sum(one.records for one in came) if late else 0
+        # Readers have a content as soon as it is noted, though whoever noted it died, and has not finished the folder.
+        known = {one.generation for one in before}
+        came_late = [one for one in came if late or one.generation in known]
+        records = sum(one.records for one in came_late)
         content = _next(topic, folder, None if noted is None else noted[0], found.final, positions, records)
         changed = noted is None or content != noted[0]
         if self.archives_again and ARCHIVE in content.told:
@@ -113,7 +117,7 @@ class Publisher:
         for policy in told:
             if content.told.get(policy, 0) < content.number:
                 put_untold(self.store, self.group, policy, topic, Untold(folder.path, content.number))
-        return Published(content.number, changed, len(came) if late else 0, records)
+        return Published(content.number, changed, len(came_late), records)
 
     def mark_done(self, topic: str, folder: TimeFolder, partitions: Iterable[int]) -> None:
         """Say of partitions that all is stored that they have of a folder. Raises StorageError."""

@@ -111,8 +111,8 @@ class FinishDuty:
         for finished in look.finished:
             if finished.published.changed:
                 self._tell_finished(topic, finished)
-        for late in look.late:
-            self._tell_late(topic, late)
+        for published in (*look.finished, *look.late):
+            self._tell_late(topic, published)
         waiting = look.waiting
         end = None if waiting is None else datetime.fromtimestamp(waiting.end / 1000, UTC)
         self._wait(topic, None if waiting is None or end is None else (waiting.path, end, look.reason))

@@ -78,6 +78,26 @@ def test_the_manifest_and_the_marks_are_there_before_the_success_file() -> None:
     assert "finished" in world.store.written[-1], "noted last, so that who dies before it does all of it again"
 
 
+def test_what_comes_while_a_marker_is_refused_is_late() -> None:
+    world = World()
+    world.store_new(0, 0.5, 2)
+    world.at(2)
+
+    def refuse() -> None:
+        if world.store.written and world.store.written[-1].endswith("_manifest.json"):
+            raise StorageError("throttled", "SlowDown")
+
+    world.store.before_write = refuse
+    with pytest.raises(StorageError):
+        world.look()
+    assert (world.finished(), world.content(hour(0))["number"]) == ([], 1)
+    world.store.before_write = lambda: None
+    world.store_new(0, 0.6)
+    (first,) = world.look().finished
+    assert (first.published.number, first.published.late_records) == (2, 1)
+    assert (world.content(hour(0))["lateRecords"], world.finished()) == (1, [hour(0)])
+
+
 def test_it_is_said_which_partitions_have_passed_by_a_guess() -> None:
     """Partition 1 is idle; 2 has a record from the future; 3 has no record at all, and 0 passes the first hour only."""
     world = World(partitions=4)
