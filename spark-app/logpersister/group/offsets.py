@@ -45,10 +45,11 @@ _ALL: Final = -1
 _MOVED: Final = (
     kafka.errors.LeaderNotAvailableError,
     kafka.errors.NotLeaderForPartitionError,
+    kafka.errors.OffsetNotAvailableError,
     kafka.errors.UnknownBrokerIdError,
     kafka.errors.UnknownTopicOrPartitionError,
 )
-"""Errors of a partition that may have another leader by now."""
+"""Errors of a partition that may have another leader by now, or one that has just begun to lead."""
 
 
 class LogReader:
