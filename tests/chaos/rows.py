@@ -2,6 +2,7 @@
 
 import re
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -119,13 +120,14 @@ class Replay(Disturbance):
         return "replay-killed" if self.ends == "killed" else "replay"
 
     def ready(self, stage: Stage) -> bool:
-        """Whether there is something to replay."""
+        """Whether there is something to replay: a replay leaves the newest range of each partition to its member."""
         (name,) = (output.name for output in stage.settings.outputs if output.is_corrected)
         try:
-            listed = stage.s3.list_objects_v2(Bucket=BUCKET, Prefix=f"{name}/{events.TOPIC}/{QUARANTINE}/", MaxKeys=1)
+            listed = stage.s3.list_objects_v2(Bucket=BUCKET, Prefix=f"{name}/{events.TOPIC}/{QUARANTINE}/")
         except (BotoCoreError, ClientError):
             return False
-        return listed["KeyCount"] > 0
+        ranges = Counter(one["Key"].rpartition("_")[0] for one in listed.get("Contents", []))
+        return any(number > 1 for number in ranges.values())
 
     def begin(self, stage: Stage) -> str:
         (name,) = (output.name for output in stage.settings.outputs if output.is_corrected)
