@@ -73,13 +73,12 @@ ci: ## what continuous integration runs (.ci/run): `make test`, and tests on a r
 	@$(TIMED) prepare-cluster $(MAKE) --no-print-directory --jobs=2 image node-programs ARGS=
 	@$(MAKE) --no-print-directory test-integration
 	@$(MAKE) --no-print-directory --jobs=2 ci-cluster ci-beside
-	@$(MAKE) --no-print-directory test-browser
 
 ci-cluster:
 	@$(TIMED) cluster $(BIN)/python -m tests.cluster $(ARGS)
 
 ci-beside:
-	@$(PYTHON) scripts/beside.py $(MAKE) --no-print-directory test-static test-pure
+	@MAKEFLAGS= $(PYTHON) scripts/beside.py $(MAKE) --no-print-directory test-static test-pure test-browser
 
 lint: ## style of Python
 	$(PREPARE) code

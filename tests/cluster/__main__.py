@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.cluster.preparation import run_on_cluster
 
-_LANES = ("-n2", "--dist=loadfile", "--no-loadscope-reorder")
+_LANES = ("-n2", "--dist=loadfile")
 """These tests mostly wait: those that leave the others alone run side by side (tests/cluster/lanes.py)."""
 _OPTIONS = ("--quiet", *_LANES, "--maxfail=4", "--tb=short", "--durations=30", "--durations-min=1")
 """Where one thing is broken every test waits for it in vain: four that fail tell enough."""
