@@ -31,7 +31,7 @@ class Replay(Persister):
     def __init__(self, of: Persister, backup: Persister) -> None:
         self.of = of
         source = {"auto": {"resource": backup.name}}
-        spec = {"resource": of.name, "generation": 2, "source": source, "maxBytesPerSecond": "64Ki"}
+        spec = {"resource": of.name, "generation": 2, "source": source, "maxBytesPerSecond": "128Ki"}
         super().__init__(of.kubectl, "again", {"kafka": of.spec["kafka"]}, TOPIC, of.manifest().parent)
         self.spec = spec
 
