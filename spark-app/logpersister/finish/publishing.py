@@ -53,7 +53,7 @@ class Published:
     changed: bool = False
     late_objects: int = 0
     late_records: int = 0
-    """Records that came since the folder was finished, and were not known before."""
+    """Records that came since the content of the folder was noted, and were not known before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +75,8 @@ class Publisher:
 
         Args:
             positions: of the topic, where its partitions have passed the end of the folder.
-            late: whether the folder was finished before, so that everything new in it is late. Otherwise only that is
-                which came since its content was noted.
+            late: whether the folder was finished before, so that everything new in it is late. Otherwise only what came
+                since its content was noted is late.
 
         Raises StorageError, ForeignObjectError, OvertakenError.
         """
