@@ -75,8 +75,8 @@ class Publisher:
 
         Args:
             positions: of the topic, where its partitions have passed the end of the folder.
-            late: whether the folder was finished before, so that everything new in it is late. Otherwise only what came
-                since its content was noted is late.
+            late: whether the folder was finished before, so that everything in it is late that is not noted. Otherwise
+                nothing is, unless somebody has noted the content of the folder and not come to finish it.
 
         Raises StorageError, ForeignObjectError, OvertakenError.
         """
@@ -99,9 +99,8 @@ class Publisher:
             return Published(0)
         came = {it for it in set(found.final) - set(before) if not found.current.is_replayed(it.partition, it.start)}
         # Readers have a content as soon as it is noted, though whoever noted it died, and has not finished the folder.
-        known = {one.generation for one in before}
-        came_late = [one for one in came if late or one.generation in known]
-        records = sum(one.records for one in came_late)
+        late = late or noted is not None
+        records = sum(one.records for one in came) if late else 0
         content = _next(topic, folder, None if noted is None else noted[0], found.final, positions, records)
         changed = noted is None or content != noted[0]
         if self.archives_again and ARCHIVE in content.told:
@@ -117,7 +116,7 @@ class Publisher:
         for policy in told:
             if content.told.get(policy, 0) < content.number:
                 put_untold(self.store, self.group, policy, topic, Untold(folder.path, content.number))
-        return Published(content.number, changed, len(came_late), records)
+        return Published(content.number, changed, len(came) if late else 0, records)
 
     def mark_done(self, topic: str, folder: TimeFolder, partitions: Iterable[int]) -> None:
         """Say of partitions that all is stored that they have of a folder. Raises StorageError."""

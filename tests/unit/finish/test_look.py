@@ -78,7 +78,8 @@ def test_the_manifest_and_the_marks_are_there_before_the_success_file() -> None:
     assert "finished" in world.store.written[-1], "noted last, so that who dies before it does all of it again"
 
 
-def test_what_comes_while_a_marker_is_refused_is_late() -> None:
+@pytest.mark.parametrize("generation", [1, 2])
+def test_what_comes_while_a_marker_is_refused_is_late(generation: int) -> None:
     world = World()
     world.store_new(0, 0.5, 2)
     world.at(2)
@@ -92,8 +93,9 @@ def test_what_comes_while_a_marker_is_refused_is_late() -> None:
         world.look()
     assert (world.finished(), world.content(hour(0))["number"]) == ([], 1)
     world.store.before_write = lambda: None
+    world.generation = generation
     world.store_new(0, 0.6)
-    (first,) = world.look().finished
+    (first,) = world.look(world.new_finisher()).finished
     assert (first.published.number, first.published.late_records) == (2, 1)
     assert (world.content(hour(0))["lateRecords"], world.finished()) == (1, [hour(0)])
 
