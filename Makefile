@@ -28,7 +28,7 @@ COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generat
 .DEFAULT_GOAL := help
 .PHONY: help setup demo stack stack-down stack-status test ci lint types layers rust pytest coverage golden quick unit model chaos soak \
 	test-static test-integration test-pure ci-beside ci-cluster \
-	image node-programs release cluster-up cluster-down test-cluster test-browser bench format crds lock clean distclean
+	image node-programs prepare-cluster release cluster-up cluster-down test-cluster test-browser bench format crds lock clean distclean
 
 help: ## show the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -70,7 +70,7 @@ test-pure:
 # beside the latter, with what they leave of the machine.
 ci: ## what continuous integration runs (.ci/run): `make test`, and tests on a real node
 	@$(TIMED) setup $(PYTHON) scripts/prepare.py test
-	@$(TIMED) prepare-cluster $(MAKE) --no-print-directory --jobs=2 image node-programs ARGS=
+	@$(MAKE) --no-print-directory prepare-cluster
 	@$(MAKE) --no-print-directory test-integration
 	@$(MAKE) --no-print-directory --jobs=2 ci-cluster ci-beside
 
@@ -149,10 +149,12 @@ cluster-down: ## stop it, with its pods (ARGS=--purge forgets its images)
 	$(PREPARE) cluster
 	@$(BIN)/python -m tests.cluster.node down $(ARGS)
 
+test-cluster: prepare-cluster ## tests on a real node, or on the cluster that KUBECONFIG names (docs/design/node.md)
+	@$(MAKE) --no-print-directory ci-cluster
+
 # Images wait for downloads and single threads, programs take all cores: both are made at once.
-test-cluster: ## tests on a real node, or on the cluster that KUBECONFIG names (docs/design/node.md)
+prepare-cluster:
 	@$(TIMED) prepare-cluster $(MAKE) --no-print-directory --jobs=2 image node-programs ARGS=
-	@$(TIMED) cluster $(BIN)/python -m tests.cluster $(ARGS)
 
 node-programs:
 	$(PREPARE) cluster
